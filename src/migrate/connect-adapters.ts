@@ -2,7 +2,8 @@
 import { ts } from "ts-morph";
 import { initializerOf, isLiteral } from "./connect-options.ts";
 import { addArguments } from "./connect-routes.ts";
-import { type Migration, type Rule, statementOf } from "./migration.ts";
+import type { Migration, Rule } from "./migration.ts";
+import { isFunction, statementOf } from "./tree.ts";
 
 const NODE = "triple-es/node";
 
@@ -93,8 +94,7 @@ function serve(
   const chain = chainOf(routes, migration);
   if (chain !== undefined) return `${migration.imports.use(module, "createRouter", node)}(${options})${chain}`;
   const name = migration.imports.unique("router");
-  const isInline = ts.isArrowFunction(routes) || ts.isFunctionExpression(routes);
-  const given = isInline ? `(${migration.print(routes)})` : migration.print(routes);
+  const given = isFunction(routes) ? `(${migration.print(routes)})` : migration.print(routes);
   const create = migration.imports.use(module, "createRouter", node);
   for (let one: ts.Node = node; one !== statementOf(node); one = one.parent) {
     // An arrow function without a block has no place for statements.
@@ -116,9 +116,7 @@ function chainOf(routes: ts.Expression, migration: Migration): string | undefine
   const [parameter] = routes.parameters;
   if (calls.length === 0 || comments || parameter === undefined) return undefined;
   const texts = calls.map((call) => call && chained(call, parameter.name, migration));
-  return texts.includes(undefined)
-    ? undefined
-    : texts.join(`\n${migration.indentOf(routes)}  `.repeat(Number(texts.length > 1)) || "");
+  return texts.includes(undefined) ? undefined : texts.join(`\n${migration.indentOf(routes)}  `);
 }
 
 function chained(call: ts.Expression, parameter: ts.BindingName, migration: Migration): string | undefined {

@@ -18,8 +18,7 @@ const client: Rule = (node, migration) => {
 
 /** The default timeout of a transport, which is an option of its clients. */
 function defaultTimeout(transport: ts.Node | undefined, migration: Migration): ts.PropertyAssignment | undefined {
-  const declaration = transport && ts.isIdentifier(transport) ? migration.declared(transport) : undefined;
-  const call = declaration && ts.isVariableDeclaration(declaration) ? declaration.initializer : transport;
+  const call = (transport && migration.initializer(transport)) ?? transport;
   if (call === undefined || !ts.isCallExpression(call)) return undefined;
   const [options] = call.arguments;
   const timeout = options && ts.isObjectLiteralExpression(options) ? options.properties.find(isTimeout) : undefined;

@@ -1,6 +1,7 @@
 /** Errors of Connect for ECMAScript, and functions whose arguments differ. */
 import { ts } from "ts-morph";
 import type { Migration, Rule } from "./migration.ts";
+import { isNothing } from "./tree.ts";
 
 const MAIN = "triple-es";
 
@@ -16,7 +17,7 @@ const newError: Rule = (node, migration) => {
     return undefined;
   }
   const [message, code, metadata, details, cause] = (node.arguments ?? []).map((one) =>
-    isAbsent(one) ? undefined : one,
+    isNothing(one) ? undefined : one,
   );
   const print = (one: ts.Expression | undefined): string | undefined => one && migration.print(one);
   const options = [
@@ -55,10 +56,6 @@ const ownName: Rule = (node, migration) => {
 function isOptional(node: ts.Expression, { checker }: Migration): boolean {
   const type = checker.getTypeAtLocation(node);
   return checker.getNonNullableType(type) !== type;
-}
-
-function isAbsent(node: ts.Expression): boolean {
-  return node.kind === ts.SyntaxKind.NullKeyword || (ts.isIdentifier(node) && node.text === "undefined");
 }
 
 /** `createContextKey(value, { description })` and `createValidateInterceptor()`. */

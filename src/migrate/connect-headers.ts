@@ -10,7 +10,7 @@ export function isMetadata(node: ts.Expression, migration: Migration): boolean {
   if (ts.isPropertyAccessExpression(node))
     return FIELDS.includes(node.name.text) && migration.nameOf(node.name) !== undefined;
   if (!ts.isIdentifier(node)) return false;
-  const declaration = migration.checker.getSymbolAtLocation(node)?.declarations?.[0];
+  const declaration = migration.declared(node);
   if (declaration === undefined) return false;
   if (ts.isVariableDeclaration(declaration))
     return declaration.initializer !== undefined && isMetadata(declaration.initializer, migration);
@@ -55,13 +55,8 @@ const absent: Rule = (node, migration) => {
 function isField(node: ts.Expression, migration: Migration): boolean {
   if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression))
     return node.expression.name.text === "get" && isMetadata(node.expression.expression, migration);
-  const declaration = ts.isIdentifier(node) && migration.checker.getSymbolAtLocation(node)?.declarations?.[0];
-  return Boolean(
-    declaration &&
-      ts.isVariableDeclaration(declaration) &&
-      declaration.initializer &&
-      isField(declaration.initializer, migration),
-  );
+  const value = migration.initializer(node);
+  return value !== undefined && isField(value, migration);
 }
 
 /** The type of a parameter that metadata is passed to. */

@@ -2,6 +2,7 @@
 import { ts } from "ts-morph";
 import { generatedOf, useGenerated } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
+import { contains } from "./tree.ts";
 
 /** `ReturnType<typeof createClient<typeof GreetService>>`. */
 const returnType: Rule = (node, migration) => {
@@ -60,14 +61,10 @@ const parameterType: Rule = (node, migration) => {
 };
 
 function isOfClients(scope: ts.Node, migration: Migration): boolean {
-  let found = false;
-  const visit = (node: ts.Node): void => {
+  return contains(scope, (node) => {
     const name = ts.isTypeReferenceNode(node) ? node.typeName : ts.isCallExpression(node) ? node.expression : undefined;
-    if (name && ["Client", "createClient"].includes(migration.nameOf(name) ?? "")) found = true;
-    node.forEachChild(visit);
-  };
-  visit(scope);
-  return found;
+    return ["Client", "createClient"].includes(migration.nameOf(name) ?? "");
+  });
 }
 
 /** A service as a value, and its methods: `GreetService.method.greet`. */

@@ -30,11 +30,7 @@ const transport: Rule = (node, migration) => {
   }
   const text = migration.print(options);
   const [first] = options.properties;
-  const isLong =
-    first !== undefined &&
-    migration.text(options).slice(1).trimStart() !== migration.text(options).slice(1) &&
-    migration.text(options)[1] === "\n";
-  const separator = isLong ? `\n${migration.indentOf(first)}` : " ";
+  const separator = first && migration.text(options)[1] === "\n" ? `\n${migration.indentOf(first)}` : " ";
   const whole = added.length === 0 ? text : text.replace("{", `{${separator}${added.join(`,${separator}`)},`);
   return `${migration.print(node.expression)}(${whole})`;
 };

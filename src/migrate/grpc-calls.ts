@@ -3,6 +3,7 @@ import { ts } from "ts-morph";
 import { generatorOf } from "./generator.ts";
 import { timeoutOf } from "./grpc-names.ts";
 import type { Migration, Rule } from "./migration.ts";
+import { isFunction, uses } from "./tree.ts";
 
 export interface ClientCall {
   readonly node: ts.CallExpression;
@@ -71,7 +72,7 @@ const unary: Rule = (node, migration) => {
 
 /** The continuation of a promise by a callback with an error and a value. */
 export function continued(promise: string, callback: ts.Expression, migration: Migration, value = "response"): string {
-  if (!ts.isArrowFunction(callback) && !ts.isFunctionExpression(callback))
+  if (!isFunction(callback))
     return `${promise}.then((${value}) => ${migration.print(callback)}(${argumentsOf(callback, value, migration)}), ${migration.print(callback)})`;
   const [error, result] = callback.parameters.map(({ name }) => name.getText());
   const split = splitOf(callback, error);
@@ -126,11 +127,6 @@ function splitOf({ body, parameters }: ts.ArrowFunction | ts.FunctionExpression,
   return { failed: last && ts.isReturnStatement(last) && !last.expression ? failed.slice(0, -1) : failed, done };
 }
 
-export function uses(node: ts.Node, name: string): boolean {
-  if (ts.isIdentifier(node) && node.text === name) return true;
-  return node.forEachChild((child) => uses(child, name) || undefined) ?? false;
-}
-
 /** `new Promise((resolve, reject) => client.greet(request, (error, response) => …))`, which is the call. */
 const promised: Rule = (node, migration) => {
   if (!ts.isNewExpression(node) || node.expression.getText() !== "Promise") return undefined;
@@ -143,10 +139,10 @@ const promised: Rule = (node, migration) => {
 /** The only call of a promise's executor, whose callback settles the promise and does nothing else. */
 export function promisedCall(node: ts.NewExpression) {
   const [executor] = node.arguments ?? [];
-  if (!executor || !(ts.isArrowFunction(executor) || ts.isFunctionExpression(executor))) return undefined;
+  if (!isFunction(executor)) return undefined;
   const call = callOf(ts.isBlock(executor.body) ? executor.body.statements : [executor.body]);
   const callback = call?.arguments.at(-1);
-  if (!call || !callback || !(ts.isArrowFunction(callback) || ts.isFunctionExpression(callback))) return undefined;
+  if (!call || !isFunction(callback)) return undefined;
   const [resolve, reject] = executor.parameters.map(({ name }) => name.getText());
   const [error, result] = callback.parameters.map(({ name }) => name.getText());
   if (error === undefined) return undefined;

@@ -4,6 +4,7 @@ import { generatedOf, useGenerated } from "./generated.ts";
 import { continued } from "./grpc-calls.ts";
 import { serviceOf, transportOptions } from "./grpc-names.ts";
 import type { Migration, Rule } from "./migration.ts";
+import { contains } from "./tree.ts";
 
 const MAIN = "triple-es";
 const NODE = "triple-es/node";
@@ -40,14 +41,10 @@ function ownerOf({ parent }: ts.NewExpression, migration: Migration) {
 const transports = new WeakMap<ts.Node, string>();
 
 function isClosed(owner: ts.Node, migration: Migration): boolean {
-  return hasNode(migration.file, (node) => {
+  return contains(migration.file, (node) => {
     const isClose = ts.isPropertyAccessExpression(node) && node.name.text === "close";
     return isClose && migration.declared(node.expression) === owner;
   });
-}
-
-function hasNode(node: ts.Node, is: (node: ts.Node) => boolean): boolean {
-  return is(node) || (node.forEachChild((child) => hasNode(child, is) || undefined) ?? false);
 }
 
 /** A field of a client that is closed, beside which its transport has one. */
@@ -61,7 +58,7 @@ const field: Rule = (node, migration) => {
 function isClosedField(owner: ts.Node, migration: Migration): owner is ts.PropertyDeclaration {
   const isMade = (node: ts.Node): boolean =>
     ts.isNewExpression(node) && ownerOf(node, migration) === owner && clientOf(node, migration) !== undefined;
-  return ts.isPropertyDeclaration(owner) && hasNode(migration.file, isMade) && isClosed(owner, migration);
+  return ts.isPropertyDeclaration(owner) && contains(migration.file, isMade) && isClosed(owner, migration);
 }
 
 const close: Rule = (node, migration) => {
@@ -102,7 +99,7 @@ const credentials: Rule = (node, migration) => {
     migration.declared(one) === declaration &&
     !(ts.isNewExpression(one.parent) && clientOf(one.parent, migration)) &&
     !(ts.isCallExpression(one.parent) && migration.nameOf(one.parent.expression) === "Server.bindAsync");
-  return hasNode(migration.file, isOther) ? undefined : "";
+  return contains(migration.file, isOther) ? undefined : "";
 };
 
 export const clientRules: readonly Rule[] = [client, field, close, ready, credentials];

@@ -1,5 +1,6 @@
-/** Errors of grpc-js, objects with a code, as `RpcError`. */
+/** Codes, and errors of grpc-js, objects with a code, as `RpcError`. */
 import { ts } from "ts-morph";
+import { codeOf } from "./grpc-names.ts";
 import type { Migration, Rule } from "./migration.ts";
 
 const MAIN = "triple-es";
@@ -9,6 +10,22 @@ export const ERRORS: readonly string[] = ["ServiceError", "ServerErrorResponse"]
 
 /** The number of `status.OK`, for which `Code` has no name. */
 export const OK = "(0 as number)";
+
+/** `status.NOT_FOUND`, `status["NOT_FOUND"]` and `status[code]`. */
+export const code: Rule = (node, migration) => {
+  if (ts.isElementAccessExpression(node) && migration.nameOf(node.expression) === "Status") {
+    const { argumentExpression: name } = node;
+    if (ts.isStringLiteralLike(name))
+      return `${migration.imports.use(MAIN, "Code", node.expression)}.${codeOf(name.text)}`;
+    migration.todo(node, "codeName returns not_found, where Status[code] was NOT_FOUND");
+    return `${migration.imports.use(MAIN, "codeName", node)}(${migration.print(node.argumentExpression)})`;
+  }
+  if (!ts.isPropertyAccessExpression(node)) return undefined;
+  const [, name] = migration.nameOf(node)?.split("Status.") ?? [];
+  if (name === undefined) return undefined;
+  if (name === "OK") return OK;
+  return `${migration.imports.use(MAIN, "Code", node.expression)}.${codeOf(name)}`;
+};
 
 /** The error that a callback is called with. */
 export function errorOf(given: ts.Expression, migration: Migration): string {
@@ -54,11 +71,8 @@ function converted(given: ts.Expression, error: ts.Expression, name: string, mig
 /** `const error: ServiceError = { code, message }`. */
 const error: Rule = (node, migration) => {
   if (!ts.isObjectLiteralExpression(node)) return undefined;
-  const type = migration.checker.getContextualType(node)?.getNonNullableType();
-  const declaration = type && migration.declarationOf(type);
-  const { name } = (declaration ?? {}) as { name?: ts.Node };
-  if (!declaration || !ERRORS.includes(name?.getText() ?? "") || !migration.isDeclaredOld(declaration))
-    return undefined;
+  const type = migration.checker.getContextualType(node);
+  if (!type || !ERRORS.includes(migration.oldName(type) ?? "")) return undefined;
   if (node.properties.some((one) => one.name?.getText() === "name"))
     migration.todo(node, "the name of an error is RpcError");
   return errorOf(node, migration);

@@ -4,6 +4,7 @@ import { errorOf } from "./grpc-errors.ts";
 import { emitterOf, methodCall } from "./grpc-streams.ts";
 import { functionOf, inlined, inlinedBody, isTail } from "./inline.ts";
 import type { Migration, Rule } from "./migration.ts";
+import { isNothing } from "./tree.ts";
 
 /** A handler that is being printed. */
 export interface Handler {
@@ -20,15 +21,15 @@ export interface Handler {
   readonly isEmitter: boolean;
   usesRequest: boolean;
   usesContext: boolean;
+  /** The variable of the error of a call that stays a stream: it follows the responses that were written before. */
+  failure: string | undefined;
 }
 
 /** The handlers by the declarations of their parameters. */
 export const handlers = new WeakMap<ts.Node, Handler>();
 
 function handlerOf(name: ts.Node, migration: Migration): Handler | undefined {
-  const declaration = ts.isIdentifier(name)
-    ? migration.checker.getSymbolAtLocation(name)?.declarations?.[0]
-    : undefined;
+  const declaration = migration.declared(name);
   return declaration && handlers.get(declaration);
 }
 
@@ -134,10 +135,6 @@ function answer(call: ts.CallExpression, one: Handler, migration: Migration): st
   return [isInTry(call, one.node) ? `return Promise.reject(${text});` : `throw ${text};`];
 }
 
-export function isNothing(node: ts.Node): boolean {
-  return node.kind === ts.SyntaxKind.NullKeyword || node.getText() === "undefined";
-}
-
 function use(one: Handler): string {
   one.usesContext = true;
   return one.context;
@@ -162,7 +159,7 @@ const member: Rule = (node, migration) => {
     const finished = handlerOf(node.expression, migration);
     if (finished?.isPromise && finished.callback) {
       const [error, value] = node.arguments;
-      return !error || error.kind === ts.SyntaxKind.NullKeyword
+      return !error || isNothing(error)
         ? `resolve(${value ? migration.print(value) : "{}"})`
         : `reject(${errorOf(error, migration)})`;
     }
@@ -219,30 +216,44 @@ function emitterCall(node: ts.CallExpression, one: Handler, migration: Migration
   const [first, second] = node.arguments;
   const of = one.call.name.getText();
   const error = name === "destroy" ? first : name === "emit" && first?.getText().slice(1, -1) === "error" && second;
-  if (error) return `${of}.destroy(${errorOf(error, migration)})`;
+  if (error && one.isPromise) return `reject(${errorOf(error, migration)})`;
+  if (error) {
+    one.failure = migration.imports.free("failure");
+    return `(${one.failure} = ${errorOf(error, migration)}, ${of}.end())`;
+  }
   if (name === "end" && first) return `(${trailersOf(first, one, migration).slice(0, -1)}, ${of}.end())`;
   return methodCall(node, name, migration);
 }
 
 /** The statements that create the stream which is the call. A cancelled call does not end the program with an error. */
-export function emitterText({ call, kind, request }: Handler, migration: Migration): string {
+export function emitterText({ call, kind, request, failure }: Handler, migration: Migration): string {
   const create = (name: string): string => migration.imports.use("node:stream", name, call.parent);
   const name = call.name.getText();
-  const lines = (...all: readonly string[]): string => all.join(`\n${migration.indentOf(call.parent)}  `);
-  if (!kind.requests) return `const ${name} = new ${create("PassThrough")}({ objectMode: true });`;
+  const error = failure === undefined ? [] : [`let ${failure}${migration.typed(": unknown")};`];
+  const lines = (...all: readonly string[]): string =>
+    [...error, ...all].join(`\n${migration.indentOf(call.parent)}  `);
+  if (!kind.requests) return lines(`const ${name} = new ${create("PassThrough")}({ objectMode: true });`);
   if (!kind.responses)
     return lines(`const ${name} = ${create("Readable")}.from(${request});`, `${name}.on("error", () => {});`);
+  const [responses, received] = ["responses", "received"].map((one) => migration.imports.free(one));
   return lines(
-    `const responses = new ${create("PassThrough")}({ objectMode: true });`,
-    `const received = ${request}[Symbol.asyncIterator]();`,
+    `const ${responses} = new ${create("PassThrough")}({ objectMode: true });`,
+    `const ${received} = ${request}[Symbol.asyncIterator]();`,
     `const ${name} = new ${create("Duplex")}({`,
     "  objectMode: true,",
-    "  read() { received.next().then(({ done, value }) => this.push(done ? null : value), () => this.destroy()); },",
-    "  write(response, _, done) { responses.write(response, done); },",
-    "  final(done) { responses.end(done); },",
-    "  destroy(error, done) { if (error) responses.destroy(error); done(null); },",
+    `  read() { ${received}.next().then(({ done, value }) => this.push(done ? null : value), () => this.destroy()); },`,
+    `  write(response, _, done) { ${responses}.write(response, done); },`,
+    `  final(done) { ${responses}.end(done); },`,
+    `  destroy(error, done) { if (error) ${responses}.destroy(error); done(null); },`,
     "});",
   );
+}
+
+/** The responses of a call that is a stream, and its error after them. */
+export function responsesText({ call, kind, failure }: Handler, migration: Migration): string {
+  const all = kind.requests ? migration.imports.free("responses") : call.name.getText();
+  if (failure === undefined) return all;
+  return `(async function* () { yield* ${all}; if (${failure}) throw ${failure}; })()`;
 }
 
 export const handlerBodyRules: readonly Rule[] = [statement, member, passed, callbackType];

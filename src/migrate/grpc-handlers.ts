@@ -2,11 +2,12 @@
 import { ts } from "ts-morph";
 import { type Generated, generatedBy, generatedOf, useGenerated, useInit } from "./generated.ts";
 import { isAnswered, isTailCall } from "./grpc-handler-answers.ts";
-import { emitterText, type Handler, handlerBodyRules, handlers } from "./grpc-handler-body.ts";
+import { emitterText, type Handler, handlerBodyRules, handlers, responsesText } from "./grpc-handler-body.ts";
 import { type HandlerMethod, methodOf } from "./grpc-services.ts";
 import { functionOf, inlined, isInside } from "./inline.ts";
 import { typeMessage } from "./messages.ts";
 import type { Migration, Rule } from "./migration.ts";
+import { contains, isFunction, modifiersOf } from "./tree.ts";
 
 const MAIN = "triple-es";
 const CALLS: Readonly<Record<string, { readonly requests: boolean; readonly responses: boolean }>> = {
@@ -22,12 +23,13 @@ const handler: Rule = (node, migration) => {
   const kind = call && CALLS[migration.typeName(call) ?? ""];
   if (!call || !kind || !ts.isIdentifier(call.name)) return undefined;
   const own = node as ts.FunctionLikeDeclaration;
-  const reason = isOther(methodOf(own), kind) ?? whyNot(own, call, callback, kind, migration);
+  const { body } = node;
+  const calls = usesOf(call, body, migration);
+  const reason = isOther(methodOf(own), kind) ?? whyNot(own, calls, callback, kind, migration);
   if (reason !== undefined && reason !== AS_STREAM) {
     migration.leave(node, reason);
     return migration.verbatim(node);
   }
-  const body = node.body;
   const free = (names: readonly string[]): string => names.find((name) => !declares(body, name)) ?? "input";
   const uses = (callback === undefined ? [] : usesOf(callback, body, migration)).filter(
     (one) => inlined.get(functionOf(one) ?? one) !== "error",
@@ -36,7 +38,7 @@ const handler: Rule = (node, migration) => {
     !uses.every((one) => isTailCall(one, own)) || (!kind.responses && !isAnswered(body, own, callback));
   // The executor of a promise has no loop over the requests.
   const isEmitter = reason === AS_STREAM || (isUnanswered && kind.requests);
-  for (const use of usesOf(call, body, migration)) {
+  for (const use of calls) {
     if (isEmitter) forgetListener(use);
     typeListener(use, call, migration);
   }
@@ -52,6 +54,7 @@ const handler: Rule = (node, migration) => {
     context: free(["context", "ctx"]),
     usesRequest: isEmitter && kind.requests,
     usesContext: false,
+    failure: undefined,
   };
   for (const parameter of [call, callback]) if (parameter) handlers.set(parameter, one);
   return printed(one, migration);
@@ -83,14 +86,13 @@ function typeListener({ parent }: ts.Identifier, call: ts.ParameterDeclaration, 
 /** Returns the reason why a handler stays as it is, or why its call stays a stream. */
 function whyNot(
   node: ts.FunctionLikeDeclaration,
-  call: ts.ParameterDeclaration,
+  uses: readonly ts.Identifier[],
   callback: ts.ParameterDeclaration | undefined,
   kind: Handler["kind"],
   migration: Migration,
 ): string | undefined {
-  if (!node.body) return "a handler without a body";
   if (callback && !ts.isIdentifier(callback.name)) return "the callback of a handler is destructured";
-  for (const use of usesOf(call, node.body, migration)) {
+  for (const use of uses) {
     const { parent } = use;
     if (ts.isForOfStatement(parent) && kind.requests) continue;
     if (kind.responses && isStored(use, migration)) return AS_STREAM;
@@ -105,7 +107,7 @@ function whyNot(
       ["data", "end", "error"].includes(event.getText().slice(1, -1)) &&
       kind.requests
     ) {
-      if (!ts.isArrowFunction(listener) && !ts.isFunctionExpression(listener)) return AS_STREAM;
+      if (!isFunction(listener)) return AS_STREAM;
       if (goesOn(calls?.parent, event.getText().slice(1, -1))) return AS_STREAM;
       // A nested function, a condition without braces, or a chain.
       if (
@@ -118,20 +120,21 @@ function whyNot(
       inlined.set(listener, event.getText().slice(1, -1));
     }
   }
-  for (const use of usesOf(call, node.body, migration)) {
+  for (const use of uses) {
     const method = ts.isPropertyAccessExpression(use.parent) ? use.parent.name.text : "";
-    if (["write", "end"].includes(method) && !isInside(use, node)) return AS_STREAM;
+    const isAnswer = ["write", "end", "destroy", "emit"].includes(method) && (kind.requests || kind.responses);
+    if (isAnswer && !isInside(use, node)) return AS_STREAM;
     const { parent: statement } = use.parent.parent;
     const isStatement =
       ts.isExpressionStatement(statement) || ts.isReturnStatement(statement) || inlined.has(statement);
     // The handler waits for `write`.
     if (method === "write" && !isStatement) return AS_STREAM;
   }
-  const isEnded = usesOf(call, node.body, migration).some(
+  const isEnded = uses.some(
     ({ parent }) => ts.isPropertyAccessExpression(parent) && ["end", "destroy", "emit"].includes(parent.name.text),
   );
   if (kind.responses && !isEnded) return AS_STREAM;
-  const usesThis = ts.isArrowFunction(node) && kind.responses && node.body.getText().includes("this.");
+  const usesThis = ts.isArrowFunction(node) && kind.responses && node.body?.getText().includes("this.");
   // A generator cannot be an arrow function.
   return usesThis ? AS_STREAM : undefined;
 }
@@ -165,12 +168,7 @@ function usesOf(parameter: ts.ParameterDeclaration, body: ts.Node, migration: Mi
   const uses: ts.Identifier[] = [];
   const name = parameter.name.getText();
   const visit = (node: ts.Node): void => {
-    if (
-      ts.isIdentifier(node) &&
-      node.text === name &&
-      migration.checker.getSymbolAtLocation(node)?.declarations?.[0] === parameter
-    )
-      uses.push(node);
+    if (ts.isIdentifier(node) && node.text === name && migration.declared(node) === parameter) uses.push(node);
     node.forEachChild(visit);
   };
   visit(body);
@@ -178,18 +176,9 @@ function usesOf(parameter: ts.ParameterDeclaration, body: ts.Node, migration: Mi
 }
 
 function declares(body: ts.Node, name: string): boolean {
-  let found = false;
-  const visit = (node: ts.Node): void => {
-    const own = (node as { name?: ts.Node }).name;
-    if (
-      (ts.isVariableDeclaration(node) || ts.isBindingElement(node) || ts.isParameter(node)) &&
-      own?.getText() === name
-    )
-      found = true;
-    node.forEachChild(visit);
-  };
-  visit(body);
-  return found;
+  const isVariable = (node: ts.Node): node is ts.VariableDeclaration | ts.BindingElement | ts.ParameterDeclaration =>
+    ts.isVariableDeclaration(node) || ts.isBindingElement(node) || ts.isParameter(node);
+  return contains(body, (node) => isVariable(node) && node.name.getText() === name);
 }
 
 function printed(one: Handler, migration: Migration): string {
@@ -211,7 +200,7 @@ function printed(one: Handler, migration: Migration): string {
   } else if (one.isEmitter) {
     const name = one.call.name.getText();
     const begun = wasAsync ? `(async () => ${text})().catch((error) => ${name}.destroy(error));` : `(() => ${text})();`;
-    const lines = [emitterText(one, migration), begun, `return ${kind.requests ? "responses" : name};`];
+    const lines = [emitterText(one, migration), begun, `return ${responsesText(one, migration)};`];
     text = `{\n${indent}  ${lines.join(`\n${indent}  `)}\n${indent}}`;
   }
   const isTyped = types !== undefined;
@@ -224,12 +213,7 @@ function printed(one: Handler, migration: Migration): string {
     .join(", ");
   const star = kind.responses && !one.isEmitter ? "*" : "";
   const isAsync = !one.isPromise && !one.isEmitter;
-  const modifiers =
-    (node as ts.MethodDeclaration).modifiers
-      ?.filter(({ kind }) => kind !== ts.SyntaxKind.AsyncKeyword)
-      .map((modifier) => `${modifier.getText()} `)
-      .join("") ?? "";
-  const head = `${modifiers}${isAsync ? "async " : ""}`;
+  const head = `${modifiersOf(node)}${isAsync ? "async " : ""}`;
   if (ts.isArrowFunction(node))
     return star ? `${head}function* (${parameters}) ${text}` : `${head}(${parameters}) => ${text}`;
   const name = node.name?.getText() ?? "";
@@ -258,12 +242,12 @@ function expressionBody(body: ts.Expression, one: Handler, migration: Migration)
 }
 
 /** The types of the messages, if the parameters or a variable have types of their own. */
-function typesOf({ call, node, kind }: Handler, migration: Migration) {
+function typesOf({ call, node }: Handler, migration: Migration) {
   const own =
     call.type ??
     (ts.isVariableDeclaration(node.parent) || ts.isPropertyDeclaration(node.parent) ? node.parent.type : undefined);
   const [request, response] = own && ts.isTypeReferenceNode(own) ? (own.typeArguments ?? []) : [];
-  if (!request || !response || kind === undefined) return undefined;
+  if (!request || !response) return undefined;
   const method = methodOf(node);
   const other = (given: ts.TypeNode, type: ts.Type | undefined): Generated | undefined => {
     const [declaration] =
@@ -287,10 +271,7 @@ const declared: Rule = (node, migration) => {
   const name = ts.isTypeReferenceNode(node.type) ? migration.nameOf(node.type.typeName) : undefined;
   if (!name?.startsWith("handle")) return undefined;
   const text = migration.print(node.initializer);
-  const modifiers = ts.isPropertyDeclaration(node)
-    ? (node.modifiers?.map((one) => `${one.getText()} `).join("") ?? "")
-    : "";
-  return `${modifiers}${node.name.getText()} = ${text}${ts.isPropertyDeclaration(node) ? ";" : ""}`;
+  return `${modifiersOf(node)}${node.name.getText()} = ${text}${ts.isPropertyDeclaration(node) ? ";" : ""}`;
 };
 
 export const handlerRules: readonly Rule[] = [declared, handler, ...handlerBodyRules];

@@ -3,9 +3,9 @@ import { ts } from "ts-morph";
 import { type Generated, generatedOf, useGenerated } from "./generated.ts";
 import { callRules } from "./grpc-calls.ts";
 import { clientRules } from "./grpc-clients.ts";
-import { grpcErrorRules, OK } from "./grpc-errors.ts";
+import { code, grpcErrorRules } from "./grpc-errors.ts";
 import { handlerRules } from "./grpc-handlers.ts";
-import { codeOf, serviceOf } from "./grpc-names.ts";
+import { serviceOf } from "./grpc-names.ts";
 import { serverRules } from "./grpc-servers.ts";
 import { findHandlers, serviceRules } from "./grpc-services.ts";
 import { streamRules } from "./grpc-streams.ts";
@@ -25,6 +25,7 @@ const names: Record<string, string> = {
   InterceptingCall: "!is an interceptor: (next) => (request) => next(request)",
   InterceptorOptions: "!is an interceptor: (next) => (request) => next(request)",
   HealthImplementation: "!is addHealth(server) of triple-es/health",
+  ServingStatusMap: "!is the argument of set of addHealth(server), for each service",
   ReflectionService: "!is addReflection(server) of triple-es/reflection",
 };
 
@@ -38,6 +39,8 @@ const members: Record<string, string> = {
   "Metadata.remove": "delete",
   "Metadata.getMap": "toJSON",
   "Client.close": "!is close of the transport",
+  "HealthImplementation.addToServer": "!is addHealth(server) of triple-es/health",
+  "HealthImplementation.setStatus": '!is set of addHealth(server), with "serving" for "SERVING"',
 };
 
 const same = "code message set get";
@@ -75,22 +78,6 @@ function isOfService({ by, declaration: node }: Generated): boolean {
       ts.isTypeAliasDeclaration(node))
   );
 }
-
-/** `status.NOT_FOUND`, `status["NOT_FOUND"]` and `status[code]`. */
-export const code: Rule = (node, migration) => {
-  if (ts.isElementAccessExpression(node) && migration.nameOf(node.expression) === "Status") {
-    const { argumentExpression: name } = node;
-    if (ts.isStringLiteralLike(name))
-      return `${migration.imports.use(MAIN, "Code", node.expression)}.${codeOf(name.text)}`;
-    migration.todo(node, "codeName returns not_found, where Status[code] was NOT_FOUND");
-    return `${migration.imports.use(MAIN, "codeName", node)}(${migration.print(node.argumentExpression)})`;
-  }
-  if (!ts.isPropertyAccessExpression(node)) return undefined;
-  const [, name] = migration.nameOf(node)?.split("Status.") ?? [];
-  if (name === undefined) return undefined;
-  if (name === "OK") return OK;
-  return `${migration.imports.use(MAIN, "Code", node.expression)}.${codeOf(name)}`;
-};
 
 /** `metadata.get(name)`, an array, and other members of metadata. */
 const metadata: Rule = (node, migration) => {

@@ -1,6 +1,7 @@
 /** Addresses, credentials and options of gRPC libraries. */
 import { ts } from "ts-morph";
 import type { Migration } from "./migration.ts";
+import { isNothing } from "./tree.ts";
 
 /** The name of a code: `NotFound` for `NOT_FOUND`. */
 export function codeOf(name: string): string {
@@ -19,13 +20,8 @@ export function serviceOf(name: string, suffix: string): string | undefined {
 
 /** The value of a constant of the file that a name refers to, or the node itself. */
 export function constantOf(node: ts.Expression, migration: Migration): ts.Expression {
-  const declaration = ts.isIdentifier(node) ? migration.declared(node) : undefined;
-  return declaration &&
-    ts.isVariableDeclaration(declaration) &&
-    declaration.getSourceFile() === migration.file &&
-    declaration.initializer
-    ? declaration.initializer
-    : node;
+  const value = migration.initializer(node);
+  return value?.getSourceFile() === migration.file ? value : node;
 }
 
 /** The options of a transport to an address, such as `greet.example:50051`. */
@@ -34,7 +30,7 @@ export function transportOptions(
   migration: Migration,
 ): string {
   const parts: string[] = [];
-  const credentials = given?.getText() === "undefined" ? undefined : given;
+  const credentials = given && isNothing(given) ? undefined : given;
   const secure = credentials && constantOf(credentials, migration);
   const name =
     secure && ts.isCallExpression(secure) && ts.isPropertyAccessExpression(secure.expression)
@@ -48,11 +44,7 @@ export function transportOptions(
   if (secure && ts.isCallExpression(secure) && isTls) {
     const own = secure.arguments
       .slice(0, 3)
-      .flatMap((one, i) =>
-        one.kind === ts.SyntaxKind.NullKeyword || one.getText() === "undefined"
-          ? []
-          : [`${["ca", "key", "cert"][i]}: ${migration.print(one)}`],
-      );
+      .flatMap((one, i) => (isNothing(one) ? [] : [`${["ca", "key", "cert"][i]}: ${migration.print(one)}`]));
     if (secure.arguments.length > 3)
       migration.todo(secure, "the options of createSsl have another form: see the option tls");
     if (own.length > 0) parts.push(`tls: { ${own.join(", ")} }`);

@@ -1,14 +1,14 @@
 /** Servers of grpc-js, as those of triple-es. */
 import { ts } from "ts-morph";
-import { continued, promisedCall, settled, uses } from "./grpc-calls.ts";
+import { continued, promisedCall, settled } from "./grpc-calls.ts";
 import { channelOptions, constantOf, listenOptions } from "./grpc-names.ts";
 import type { Migration, Rule } from "./migration.ts";
+import { isFunction, uses } from "./tree.ts";
 
 /** Servers: `new Server()`, `addService`, `bindAsync`, `start`, `tryShutdown`, `forceShutdown`. */
 const server: Rule = (node, migration) => {
   if (ts.isNewExpression(node) && migration.nameOf(node.expression) === "Server") {
-    const options = channelOptions(node.arguments?.[0], migration);
-    return `${migration.imports.use("triple-es/node", "createServer", node)}(${options.length > 0 ? `{ ${options.join(", ")} }` : ""})`;
+    return newServer(channelOptions(node.arguments?.[0], migration), node, migration);
   }
   if (ts.isNewExpression(node) && node.expression.getText() === "Promise") return bound(node, migration);
   const statement = ts.isExpressionStatement(node) ? node.expression : undefined;
@@ -22,14 +22,24 @@ const server: Rule = (node, migration) => {
       checkTyped(second, migration);
       return `${of()}.add(${[first, second].map((one) => one && migration.print(one)).join(", ")})`;
     case "Server.bindAsync":
-      return first && third && bind(node, first, third, migration);
+      return first && third && bind(node, third, migration);
     case "Server.tryShutdown":
       return first && continued(`${of()}.close()`, first, migration, "");
     case "Server.forceShutdown":
-      return `${ts.isExpressionStatement(node.parent) ? "void " : ""}${of()}.close({ graceMs: 0 })`;
+      return closeNow(of(), node);
   }
   return undefined;
 };
+
+export function newServer(options: readonly string[], node: ts.Node, migration: Migration): string {
+  const create = migration.imports.use("triple-es/node", "createServer", node);
+  return `${create}(${options.length > 0 ? `{ ${options.join(", ")} }` : ""})`;
+}
+
+/** `forceShutdown()`, which returned nothing. */
+export function closeNow(server: string, { parent }: ts.Node): string {
+  return `${ts.isExpressionStatement(parent) ? "void " : ""}${server}.close({ graceMs: 0 })`;
+}
 
 /** Lists handlers that are not recognized, because their parameters have no types, as in JavaScript. */
 function checkTyped(implementation: ts.Expression | undefined, migration: Migration): void {
@@ -44,38 +54,28 @@ function checkTyped(implementation: ts.Expression | undefined, migration: Migrat
   if (names !== "") migration.todo(implementation, `${names} stay as they are: their parameters have no types`);
 }
 
-function bind(node: ts.CallExpression, address: ts.Expression, callback: ts.Expression, migration: Migration): string {
-  const own = migration.print((node.expression as ts.PropertyAccessExpression).expression);
-  checkInsecure(node, migration);
-  const listen = `${own}.listen(${listenOptions(address, migration)})`;
-  const usesPort =
-    (ts.isArrowFunction(callback) || ts.isFunctionExpression(callback)) && callback.parameters.length > 1;
-  return continued(
-    usesPort ? `${listen}.then(() => ${own}.address.port)` : listen,
-    callback,
-    migration,
-    usesPort ? "port" : "",
-  );
+function bind(node: ts.CallExpression, callback: ts.Expression, migration: Migration): string {
+  const usesPort = isFunction(callback) && callback.parameters.length > 1;
+  return continued(listening(node, usesPort, migration), callback, migration, usesPort ? "port" : "");
 }
 
-function checkInsecure({ arguments: [, credentials] }: ts.CallExpression, migration: Migration): void {
+/** The promise in place of `bindAsync`, of the port if that is used. */
+function listening(node: ts.CallExpression, usesPort: boolean, migration: Migration): string {
+  const [address, credentials] = node.arguments;
+  const own = migration.print((node.expression as ts.PropertyAccessExpression).expression);
   if (credentials && !constantOf(credentials, migration).getText().endsWith("createInsecure()"))
     migration.todo(credentials, "TLS is the option tls of createServer");
+  const listen = `${own}.listen(${address ? listenOptions(address, migration) : ""})`;
+  return usesPort ? `${listen}.then(() => ${own}.address.port)` : listen;
 }
 
 /** `new Promise((resolve, reject) => server.bindAsync(address, credentials, (error, port) => …))`. */
 function bound(node: ts.NewExpression, migration: Migration): string | undefined {
   const found = promisedCall(node);
-  if (!found || !ts.isCallExpression(found.call) || migration.nameOf(found.call.expression) !== "Server.bindAsync")
-    return undefined;
-  const [address] = found.call.arguments;
-  const own = migration.print((found.call.expression as ts.PropertyAccessExpression).expression);
-  if (address === undefined) return undefined;
-  checkInsecure(found.call, migration);
-  const listen = `${own}.listen(${listenOptions(address, migration)})`;
+  if (!found || migration.nameOf(found.call.expression) !== "Server.bindAsync") return undefined;
   const { argument, result } = found;
   const usesPort = argument !== undefined && result !== undefined && uses(argument, result);
-  return settled(usesPort ? `${listen}.then(() => ${own}.address.port)` : listen, found, migration);
+  return settled(listening(found.call, usesPort, migration), found, migration);
 }
 
 export const serverRules: readonly Rule[] = [server];

@@ -26,10 +26,8 @@ export function findHandlers(migration: Migration): void {
     if (!ts.isCallExpression(node) || migration.nameOf(node.expression) !== "Server.addService") return;
     const [service, given] = node.arguments;
     if (!service || !given) return;
-    const declaration = migration.declared(given);
-    const constant = declaration && ts.isVariableDeclaration(declaration) ? declaration.initializer : undefined;
     const definition = checker.getTypeAtLocation(service);
-    for (const one of checker.getPropertiesOfType(checker.getTypeAtLocation(constant ?? given))) {
+    for (const one of checker.getPropertiesOfType(checker.getTypeAtLocation(migration.initializer(given) ?? given))) {
       const of = definition.getProperty(one.name);
       const handler = one.declarations?.[0] && handlerOf(one.declarations[0], migration);
       const method = of && read(checker.getTypeOfSymbolAtLocation(of, service), service, checker);

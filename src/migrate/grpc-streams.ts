@@ -1,9 +1,10 @@
 /** Streams of clients of grpc-js, with writes and listeners, as async iterables. */
 import { ts } from "ts-morph";
-import { type ClientCall, clientCall, continued, newCall, uses } from "./grpc-calls.ts";
+import { type ClientCall, clientCall, continued, newCall } from "./grpc-calls.ts";
 import { functionOf, inlined, inlinedBody } from "./inline.ts";
 import { typeMessage } from "./messages.ts";
 import type { Migration, Rule } from "./migration.ts";
+import { contains, isFunction, uses } from "./tree.ts";
 
 /** A call with a stream in a variable: `const call = client.watch(request); call.on("data", …)`. */
 const stream: Rule = (node, migration) => {
@@ -160,18 +161,14 @@ function isEnd(node: ts.Statement, name: string): boolean {
 }
 
 /** Reports whether a statement only writes to the call, in the function of the call itself. */
-function isWriting(node: ts.Node, name: string, outer: ts.Node | undefined): boolean {
-  if (ts.isIdentifier(node) && node.text === name) {
-    const write = node.parent.parent;
-    return (
-      ts.isPropertyAccessExpression(node.parent) &&
-      node.parent.name.text === "write" &&
-      ts.isCallExpression(write) &&
-      ts.isExpressionStatement(write.parent) &&
-      functionOf(node) === outer
-    );
-  }
-  return node.forEachChild((child) => (isWriting(child, name, outer) ? undefined : true)) !== true;
+function isWriting(statement: ts.Node, name: string, outer: ts.Node | undefined): boolean {
+  const isWrite = (node: ts.Node): boolean =>
+    ts.isPropertyAccessExpression(node.parent) &&
+    node.parent.name.text === "write" &&
+    ts.isCallExpression(node.parent.parent) &&
+    ts.isExpressionStatement(node.parent.parent.parent) &&
+    functionOf(node) === outer;
+  return !contains(statement, (node) => ts.isIdentifier(node) && node.text === name && !isWrite(node));
 }
 
 /** The statements `call.write(request)` that become `yield request`. */
@@ -210,7 +207,7 @@ function iterated(call: string, listeners: Parts["listeners"], indent: string, m
   if (end) inlined.set(end, "last");
   const inner = error ? `${indent}    ` : `${indent}  `;
   const name = (listener: ts.Expression | undefined, other: string): string =>
-    (listener && isFunction(listener) && listener.parameters[0]?.name.getText()) || other;
+    (isFunction(listener) && listener.parameters[0]?.name.getText()) || other;
   const body = (listener: ts.Expression, value: string): string =>
     isFunction(listener) ? inlinedBody(listener, migration) : `${migration.print(listener)}(${value});`;
   const loop = [
@@ -229,10 +226,6 @@ function iterated(call: string, listeners: Parts["listeners"], indent: string, m
   return ["void (async () => {", ...(error ? [`${indent}  try {`] : []), ...loop, ...failed, `${indent}})()`].join(
     "\n",
   );
-}
-
-function isFunction(node: ts.Node): node is ts.ArrowFunction | ts.FunctionExpression {
-  return ts.isArrowFunction(node) || ts.isFunctionExpression(node);
 }
 
 /** `client.watch(request)` whose stream is iterated over, and chains of `on`. */

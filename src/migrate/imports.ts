@@ -16,6 +16,8 @@ export class FileImports {
   readonly #added = new Map<string, Map<string, Added>>();
   /** The imported names, as declarations, that the printed text still uses. */
   readonly #kept = new Set<ts.Declaration>();
+  /** The imported names that the printed text has in another form, because a new import has them. */
+  readonly #renamed = new Map<ts.Declaration, string>();
   /** The imported names that the file used before. */
   readonly #used = new Set<ts.Declaration>();
   /** Names that the file declares itself. */
@@ -48,9 +50,8 @@ export class FileImports {
   use(module: string, name: string, at: ts.Node): string {
     const names = this.#added.get(module) ?? new Map<string, Added>();
     this.#added.set(module, names);
-    const isTaken =
-      this.#declared.has(name) ||
-      [...this.#added].some(([other, of]) => other !== module && [...of.values()].some(({ local }) => local === name));
+    const isKept = [...this.#kept].some((one) => localOf(one) === name && moduleOf(one) !== module);
+    const isTaken = isKept || this.#declared.has(name) || this.#isAdded(name, module);
     const local = this.#givenName(at) ?? (isTaken ? `triple${name[0]?.toUpperCase()}${name.slice(1)}` : name);
     const added = names.get(name) ?? { name, local, isValue: false };
     names.set(name, added);
@@ -65,15 +66,36 @@ export class FileImports {
     return given && ts.isImportSpecifier(given) && given.propertyName ? given.name.text : undefined;
   }
 
-  /** Remembers that a name is printed as it is. */
-  keep(node: ts.Identifier): void {
-    for (const one of this.#importOf(node)) this.#kept.add(one);
+  /** Reports whether a new import of another module has a name in the file. */
+  #isAdded(name: string, module: string): boolean {
+    return [...this.#added].some(
+      ([other, of]) => other !== module && [...of.values()].some(({ local }) => local === name),
+    );
+  }
+
+  /** Remembers that a name stays, and returns its text. */
+  keep(node: ts.Identifier): string {
+    const text = node.getText();
+    const [one] = this.#importOf(node);
+    if (one === undefined) return text;
+    this.#kept.add(one);
+    if (!ts.isImportSpecifier(one) || !this.#isAdded(text, moduleOf(one))) return text;
+    const other = `Other${text}`;
+    this.#renamed.set(one, other);
+    if (ts.isExportSpecifier(node.parent)) return node.parent.propertyName ? other : `${other} as ${text}`;
+    return ts.isShorthandPropertyAssignment(node.parent) ? `${text}: ${other}` : other;
   }
 
   /** Returns a name that the file does not declare. */
+  free(name: string): string {
+    let free = name;
+    for (let i = 2; this.#declared.has(free); i++) free = `${name}${i}`;
+    return free;
+  }
+
+  /** Returns such a name, once. */
   unique(name: string): string {
-    let unique = name;
-    for (let i = 2; this.#declared.has(unique); i++) unique = `${name}${i}`;
+    const unique = this.free(name);
     this.#declared.add(unique);
     return unique;
   }
@@ -95,15 +117,15 @@ export class FileImports {
     const of = new Map<ts.Node, string>();
     const declarations = this.#file.statements.filter(ts.isImportDeclaration);
     for (const one of declarations) {
-      const module = (one.moduleSpecifier as ts.StringLiteral).text;
+      const module = moduleOf(one);
       const bindings = bindingsOf(one);
       const kept = bindings.filter((name) => this.#kept.has(name) || !(this.#used.has(name) || isOld(one)));
       const named = one.importClause?.namedBindings;
       const own = this.#added.get(module);
       const canAdd = own && named && ts.isNamedImports(named) && !one.importClause?.isTypeOnly;
       if (canAdd) this.#added.delete(module);
-      const isChanged = kept.length < bindings.length || canAdd;
-      if (isChanged) of.set(one, printImport(one, kept, canAdd ? [...own.values()] : []));
+      const isChanged = kept.length < bindings.length || canAdd || kept.some((name) => this.#renamed.has(name));
+      if (isChanged) of.set(one, printImport(one, kept, canAdd ? [...own.values()] : [], this.#renamed));
     }
     const quote = declarations[0]?.moduleSpecifier.getText()[0] ?? '"';
     const end = declarations.length === 0 || this.#file.text[(declarations[0]?.end as number) - 1] === ";" ? ";" : "";
@@ -123,6 +145,15 @@ export class FileImports {
   }
 }
 
+/** The module of an import, or of a name of it. */
+function moduleOf(node: ts.Node): string {
+  return ts.isImportDeclaration(node) ? (node.moduleSpecifier as ts.StringLiteral).text : moduleOf(node.parent);
+}
+
+function localOf(node: ts.Declaration): string | undefined {
+  return (node as ts.ImportSpecifier | ts.ImportClause | ts.NamespaceImport).name?.text;
+}
+
 function specifier({ name, local, isValue }: Added, isType: boolean): string {
   return `${isValue || isType ? "" : "type "}${name}${local === name ? "" : ` as ${local}`}`;
 }
@@ -134,11 +165,20 @@ function bindingsOf({ importClause }: ts.ImportDeclaration): ts.Declaration[] {
   return [...(name ? [importClause] : []), ...(named ?? [])];
 }
 
-function printImport(one: ts.ImportDeclaration, kept: readonly ts.Declaration[], added: readonly Added[]): string {
+function printImport(
+  one: ts.ImportDeclaration,
+  kept: readonly ts.Declaration[],
+  added: readonly Added[],
+  renamed: ReadonlyMap<ts.Declaration, string>,
+): string {
   const clause = one.importClause as ts.ImportClause;
   const named = clause.namedBindings;
   const names = [
-    ...kept.filter(ts.isImportSpecifier).map((name) => name.getText()),
+    ...kept
+      .filter(ts.isImportSpecifier)
+      .map((name) =>
+        renamed.has(name) ? `${(name.propertyName ?? name.name).text} as ${renamed.get(name)}` : name.getText(),
+      ),
     ...added
       .filter(({ name }) => !kept.some((other) => ts.isImportSpecifier(other) && other.name.text === name))
       .map((name) => specifier(name, false)),

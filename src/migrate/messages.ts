@@ -3,6 +3,7 @@ import { ts } from "ts-morph";
 import { type Generated, generatedBy, generatedOf, isWellKnown, useGenerated } from "./generated.ts";
 import { generatorOf } from "./generator.ts";
 import type { Migration, Rule } from "./migration.ts";
+import { isFunction } from "./tree.ts";
 import { tsProtoField, tsProtoOneof } from "./ts-proto-fields.ts";
 
 const PROTOBUF = "@bufbuild/protobuf";
@@ -93,8 +94,7 @@ const tsProtoName: Rule = (node, migration) => {
   if (ts.isPropertyAccessExpression(node) && ts.isIdentifier(node.expression)) {
     const of = generatedOf(node.expression, migration);
     if (of?.by === "ts-proto" && ts.isEnumDeclaration(of.declaration)) {
-      const prefix = `${of.name.replaceAll(/[A-Z]/g, "_$&").slice(1).toUpperCase()}_`;
-      const name = node.name.text.startsWith(prefix) ? node.name.text.slice(prefix.length) : node.name.text;
+      const name = bareName(node.name.text, of.declaration);
       if (name === "UNRECOGNIZED") migration.leave(node, "UNRECOGNIZED has no counterpart");
       return `${useGenerated(of.name, "pb", of, node.expression, migration)}.${name}`;
     }
@@ -134,7 +134,7 @@ const types = new WeakMap<ts.Node, ts.Type>();
 
 /** Remembers the type of the message that a listener is called with. */
 export function typeMessage(listener: ts.Node, type: ts.Type | undefined): void {
-  const [parameter] = ts.isArrowFunction(listener) || ts.isFunctionExpression(listener) ? listener.parameters : [];
+  const [parameter] = isFunction(listener) ? listener.parameters : [];
   if (parameter && !parameter.type && type) types.set(parameter, type);
 }
 
@@ -239,8 +239,8 @@ const protobufFunction: Rule = (node, migration) => {
 const barrel: Rule = (node, migration) => {
   if (!ts.isExportDeclaration(node) || !node.moduleSpecifier || node.exportClause) return undefined;
   const symbol = migration.checker.getSymbolAtLocation(node.moduleSpecifier);
-  const file = symbol?.declarations?.[0];
-  const by = file && ts.isSourceFile(file) ? generatorOf(file) : undefined;
+  const file = migration.fileOf(node.moduleSpecifier);
+  const by = file && generatorOf(file);
   const text = node.moduleSpecifier.getText();
   const specifier = text.slice(1, -1);
   const extension = [".js", ".ts"].find((one) => specifier.endsWith(one)) ?? "";
@@ -264,18 +264,22 @@ const protobufName: Rule = (node, migration) => {
   const owner = ts.isQualifiedName(node) ? node.left : ts.isPropertyAccessExpression(node) ? node.expression : node;
   if (ts.isTypeAliasDeclaration(declaration) && isNested)
     return `Omit<${migration.print(owner)}, "$typeName" | "$unknown">`;
-  if (ts.isEnumMember(declaration) && isNested) return `${migration.print(owner)}.${bareName(declaration)}`;
+  if (ts.isEnumMember(declaration) && isNested)
+    return `${migration.print(owner)}.${bareName(declaration.name.getText(), declaration.parent)}`;
   const isOther = isNested ? of.name.includes("_") : isWellKnown(of) && of.name === node.text;
   return isOther && (ts.isClassDeclaration(declaration) || ts.isEnumDeclaration(declaration))
     ? useGenerated(of.name, "pb", of, node, migration)
     : undefined;
 };
 
-/** The name of a member of an enum, without the prefix that protobuf-es omits. */
-function bareName({ name, parent }: ts.EnumMember): string {
-  const prefix = `${parent.name.text.replaceAll(/[A-Z]/g, "_$&").slice(1).toUpperCase()}_`;
-  const isShared = parent.members.every((one) => one.name.getText().startsWith(prefix));
-  return isShared ? name.getText().slice(prefix.length) : name.getText();
+/** The name of a member of an enum, without the prefix that protobuf-es omits if all have it before a name. */
+function bareName(name: string, { name: own, members }: ts.EnumDeclaration): string {
+  // ts-proto names a nested enum after its message, and adds a member.
+  const words = own.text.slice(own.text.lastIndexOf("_") + 1).replaceAll(/[A-Z]/g, "_$&");
+  const prefix = `${words.slice(1).toUpperCase()}_`;
+  const names = members.map((one) => one.name.getText()).filter((one) => one !== "UNRECOGNIZED");
+  const isShared = names.every((one) => one.startsWith(prefix) && (one[prefix.length] ?? "") > "9");
+  return isShared && name !== "UNRECOGNIZED" ? name.slice(prefix.length) : name;
 }
 
 export const messageRules: readonly Rule[] = [

@@ -6,6 +6,7 @@ import { ts } from "ts-morph";
 import { generatorOf } from "./generator.ts";
 import { FileImports } from "./imports.ts";
 import { declaredIn, type Origin, Origins } from "./origin.ts";
+import { contains, hasStatements, statementOf } from "./tree.ts";
 
 /** Returns the text of a node that is replaced; `undefined` for another node. */
 export type Rule = (node: ts.Node, migration: Migration) => string | undefined;
@@ -97,48 +98,37 @@ export class Migration {
 
   /** Reports whether an import is that of a generated module which another one replaces. */
   #isGone({ moduleSpecifier }: ts.ImportDeclaration): boolean {
-    const file = this.checker.getSymbolAtLocation(moduleSpecifier)?.declarations?.[0];
-    const by = file && ts.isSourceFile(file) ? generatorOf(file) : undefined;
-    return by === "ts-proto" || by === "grpc-tools";
+    const file = this.fileOf(moduleSpecifier);
+    return ["ts-proto", "grpc-tools"].includes((file && generatorOf(file)) ?? "");
   }
 
   /** Lists the first use of a package in a form that is left: a call of `require`, or a package without a counterpart. */
   #isForeign(): boolean {
-    const visit = (node: ts.Node): boolean => {
-      const isRequire =
-        ts.isExternalModuleReference(node) ||
-        (ts.isCallExpression(node) && node.expression.getText() === "require" && node.arguments.length === 1);
-      if (ts.isImportDeclaration(node) && this.#isOfForeign(node)) {
-        this.leave(
-          node,
-          `${node.moduleSpecifier.getText().slice(1, -1)} is left, and so is this file, which imports it`,
-        );
-        return true;
-      }
-      const specifier = ts.isImportDeclaration(node)
-        ? node.moduleSpecifier
-        : isRequire
-          ? ts.isCallExpression(node)
-            ? node.arguments[0]
-            : node.expression
-          : undefined;
-      if (!specifier || !this.isOld(specifier)) return node.forEachChild((child) => visit(child) || undefined) ?? false;
-      const reason = isRequire
-        ? "is loaded by require: use import"
-        : this.kind.unsupported[specifier.getText().slice(1, -1)];
-      if (reason !== undefined) this.leave(node, `${specifier.getText().slice(1, -1)} ${reason}`);
+    return contains(this.file, (node) => {
+      const reason = this.#whyForeign(node);
+      if (reason !== undefined) this.leave(node, reason);
       return reason !== undefined;
-    };
-    return visit(this.file);
+    });
+  }
+
+  #whyForeign(node: ts.Node): string | undefined {
+    const isRequire = ts.isCallExpression(node) && node.expression.getText() === "require";
+    const required = ts.isExternalModuleReference(node) ? node.expression : isRequire ? node.arguments[0] : undefined;
+    const specifier = ts.isImportDeclaration(node) ? node.moduleSpecifier : required;
+    const name = specifier?.getText().slice(1, -1) ?? "";
+    if (ts.isImportDeclaration(node) && this.#isOfForeign(node))
+      return `${name} is left, and so is this file, which imports it`;
+    const reason = required ? "is loaded by require: use import" : this.kind.unsupported[name];
+    return specifier && reason && this.isOld(specifier) ? `${name} ${reason}` : undefined;
   }
 
   /** Reports whether an import of a file with names of old packages is that of a file which is left. */
   #isOfForeign({ moduleSpecifier }: ts.ImportDeclaration): boolean {
     const importsOf = (file: ts.SourceFile): ts.Expression[] =>
       file.statements.filter(ts.isImportDeclaration).map((one) => one.moduleSpecifier);
-    const file = this.checker.getSymbolAtLocation(moduleSpecifier)?.declarations?.[0];
+    const file = this.fileOf(moduleSpecifier);
     const isLeft = (one: ts.Expression): boolean => this.kind.unsupported[one.getText().slice(1, -1)] !== undefined;
-    if (!file || !ts.isSourceFile(file) || file.isDeclarationFile || generatorOf(file) !== undefined) return false;
+    if (!file || file.isDeclarationFile || generatorOf(file) !== undefined) return false;
     return importsOf(file).some(isLeft) && importsOf(this.file).some((one) => this.isOld(one));
   }
 
@@ -156,21 +146,18 @@ export class Migration {
 
   /** Prints a node whose own text stays, and only its children are replaced. */
   children(node: ts.Node): string {
-    if (ts.isIdentifier(node)) this.imports.keep(node);
-    const children: ts.Node[] = [];
-    node.forEachChild((child) => void children.push(child));
+    if (ts.isIdentifier(node)) return this.imports.keep(node);
     if (ts.isObjectLiteralExpression(node)) return this.#members(node);
-    return this.#between(
-      node,
-      children.sort((a, b) => a.pos - b.pos),
-    );
+    return this.#between(node, (child) => this.print(child));
   }
 
-  #between(node: ts.Node, children: readonly ts.Node[]): string {
+  #between(node: ts.Node, print: (child: ts.Node) => string): string {
+    const children: ts.Node[] = [];
+    node.forEachChild((child) => void children.push(child));
     let [text, end] = ["", node.getStart()];
-    for (const child of children) {
+    for (const child of children.sort((a, b) => a.pos - b.pos)) {
       const before = this.#source.slice(end, child.getStart());
-      const printed = this.print(child);
+      const printed = print(child);
       // A statement that is dropped takes its line along.
       text += printed === "" && before.trim() === "" ? "" : before + printed;
       end = child.end;
@@ -196,14 +183,15 @@ export class Migration {
     return `{${texts.join(",")}${tail}`;
   }
 
+  /** The file that a module specifier names. */
+  fileOf(specifier: ts.Node): ts.SourceFile | undefined {
+    const file = this.checker.getSymbolAtLocation(specifier)?.declarations?.[0];
+    return file && ts.isSourceFile(file) ? file : undefined;
+  }
+
   /** Prints a node as it is, with the imports that it needs. */
   verbatim(node: ts.Node): string {
-    const visit = (one: ts.Node): void => {
-      if (ts.isIdentifier(one)) this.imports.keep(one);
-      one.forEachChild(visit);
-    };
-    visit(node);
-    return this.text(node);
+    return ts.isIdentifier(node) ? this.imports.keep(node) : this.#between(node, (child) => this.verbatim(child));
   }
 
   /** The text of a type in TypeScript, and nothing in JavaScript. */
@@ -256,9 +244,20 @@ export class Migration {
     return this.#origins.declaration(node);
   }
 
+  /** The first value of the variable that a name refers to. */
+  initializer(node: ts.Node): ts.Expression | undefined {
+    const declaration = this.declared(node);
+    return declaration && ts.isVariableDeclaration(declaration) ? declaration.initializer : undefined;
+  }
+
   /** The name of the type of an expression, if an old package declares it. */
   typeName(node: ts.Node): string | undefined {
-    const declaration = this.declarationOf(this.checker.getTypeAtLocation(node).getNonNullableType());
+    return this.oldName(this.checker.getTypeAtLocation(node));
+  }
+
+  /** The name of a type, if an old package declares it. */
+  oldName(type: ts.Type): string | undefined {
+    const declaration = this.declarationOf(type.getNonNullableType());
     const { name } = (declaration ?? {}) as { name?: ts.Node };
     return declaration && name && declaredIn(declaration, this.kind.packages) ? name.getText() : undefined;
   }
@@ -288,15 +287,4 @@ export class Migration {
 /** Reports whether a module specifier is a package or a part of it. */
 export function isWithin(specifier: string, name: string): boolean {
   return specifier === name || specifier.startsWith(`${name}/`);
-}
-
-/** The statement of a block that contains a node. */
-export function statementOf(node: ts.Node): ts.Statement {
-  let statement = node;
-  while (!(ts.isStatement(statement) && hasStatements(statement.parent))) statement = statement.parent;
-  return statement as ts.Statement;
-}
-
-function hasStatements(node: ts.Node): boolean {
-  return ts.isSourceFile(node) || ts.isBlock(node) || ts.isCaseOrDefaultClause(node) || ts.isModuleBlock(node);
 }

@@ -5,6 +5,7 @@ import { constantOf, transportOptions } from "./grpc-names.ts";
 import type { Migration, Rule } from "./migration.ts";
 import { interceptorOf } from "./nice-middleware.ts";
 import { definitionOf } from "./nice-services.ts";
+import { contains } from "./tree.ts";
 
 const MAIN = "triple-es";
 const NODE = "triple-es/node";
@@ -79,12 +80,12 @@ const factory: Rule = (node, migration) => {
 
 /** Reports whether a file uses a factory for nothing but clients. */
 function isOnlyCreating(factory: ts.VariableDeclaration, migration: Migration): boolean {
-  const visit = (node: ts.Node): boolean => {
-    const isUse = ts.isIdentifier(node) && node !== factory.name && migration.declared(node) === factory;
-    if (isUse && migration.nameOf(node.parent) !== "ClientFactory.create") return true;
-    return node.forEachChild((one) => visit(one) || undefined) ?? false;
-  };
-  return !visit(migration.file);
+  const isOther = (node: ts.Node): boolean =>
+    ts.isIdentifier(node) &&
+    node !== factory.name &&
+    migration.declared(node) === factory &&
+    migration.nameOf(node.parent) !== "ClientFactory.create";
+  return !contains(migration.file, isOther);
 }
 
 /** The type of a client factory. */

@@ -1,6 +1,6 @@
 /** The migration from nice-grpc and nice-grpc-web, with code of ts-proto. */
 import { ts } from "ts-morph";
-import { code } from "./grpc-js.ts";
+import { code } from "./grpc-errors.ts";
 import { timeoutOf } from "./grpc-names.ts";
 import { createKind } from "./kind.ts";
 import { messageRules } from "./messages.ts";
@@ -67,10 +67,12 @@ const value: Rule = (node, migration) => {
     migration.todo(node, `${node.name.getText()} is part of the option retry of createTransport`);
     return "";
   }
-  if (
-    ts.isIntersectionTypeNode(node) &&
-    node.types.some((one) => ts.isTypeReferenceNode(one) && migration.nameOf(one.typeName) === "CallContext")
-  )
+  const types = ts.isIntersectionTypeNode(node)
+    ? node.types.map((one) => (ts.isTypeReferenceNode(one) ? one.typeName : undefined))
+    : ts.isHeritageClause(node)
+      ? node.types.map(({ expression }) => expression)
+      : [];
+  if (types.some((one) => migration.nameOf(one) === "CallContext"))
     migration.todo(node, "values of middleware are in context.values");
   return undefined;
 };

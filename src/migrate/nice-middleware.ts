@@ -1,31 +1,32 @@
 /** Middleware of nice-grpc, async generators, as interceptors. */
 import { ts } from "ts-morph";
 import type { Migration, Rule } from "./migration.ts";
+import { contains, modifiersOf } from "./tree.ts";
 
 const MAIN = "triple-es";
+const VALUES = "members of the context are values: request.context.values.set(key, value)";
 
 /** The name of the request in a middleware, by the declarations of its parameters. */
 const parameters = new WeakMap<ts.Node, { readonly request: string; readonly role: "call" | "options" }>();
 
 function parameterOf(node: ts.Node, migration: Migration) {
-  const declaration = ts.isIdentifier(node)
-    ? migration.checker.getSymbolAtLocation(node)?.declarations?.[0]
-    : undefined;
+  const declaration = migration.declared(node);
   return declaration && parameters.get(declaration);
 }
 
+type Middleware = ts.FunctionDeclaration | ts.FunctionExpression | ts.MethodDeclaration;
+
+function isMiddleware(node: ts.Node, migration: Migration): node is Middleware {
+  const isOne = ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node) || ts.isMethodDeclaration(node);
+  const call = isOne && node.asteriskToken && node.body ? node.parameters[0] : undefined;
+  return call !== undefined && /^(?:Client|Server)MiddlewareCall/.test(typeNameOf(call, migration));
+}
+
 const middleware: Rule = (node, migration) => {
-  if (!ts.isFunctionDeclaration(node) && !ts.isFunctionExpression(node)) return undefined;
+  if (!isMiddleware(node, migration)) return undefined;
   const [call, options] = node.parameters;
-  if (
-    !node.asteriskToken ||
-    !node.body ||
-    !call ||
-    !/^(?:Client|Server)MiddlewareCall/.test(typeNameOf(call, migration))
-  )
-    return undefined;
-  const reason = whyNot(node, call, options, migration);
-  if (reason !== undefined) {
+  const reason = whyNot(node, migration);
+  if (!call || !node.body || ts.isMethodDeclaration(node) || reason !== undefined) {
     migration.leave(node, `a middleware ${reason}: write an Interceptor`);
     return migration.verbatim(node);
   }
@@ -35,13 +36,8 @@ const middleware: Rule = (node, migration) => {
   const body = migration.print(node.body);
   const type = migration.typed(`: ${migration.imports.use(MAIN, "Call", call)}`);
   if (ts.isFunctionExpression(node)) return `(next${type})${type} => async (${request}) => ${body}`;
-  const modifiers =
-    node.modifiers
-      ?.filter(({ kind }) => kind !== ts.SyntaxKind.AsyncKeyword)
-      .map((one) => `${one.getText()} `)
-      .join("") ?? "";
   const indent = migration.indentOf(node);
-  return `${modifiers}function ${node.name?.text ?? ""}(next${type})${type} {\n${indent}  return async (${request}) => ${body};\n${indent}}`;
+  return `${modifiersOf(node)}function ${node.name?.text ?? ""}(next${type})${type} {\n${indent}  return async (${request}) => ${body};\n${indent}}`;
 };
 
 function typeNameOf(parameter: ts.ParameterDeclaration, migration: Migration): string {
@@ -51,19 +47,13 @@ function typeNameOf(parameter: ts.ParameterDeclaration, migration: Migration): s
 }
 
 /** Returns the reason why a middleware stays as it is. */
-function whyNot(
-  node: ts.FunctionDeclaration | ts.FunctionExpression,
-  call: ts.ParameterDeclaration,
-  options: ts.ParameterDeclaration | undefined,
-  migration: Migration,
-): string | undefined {
-  let reason: string | undefined;
+function whyNot(node: Middleware, migration: Migration): string | undefined {
+  const [call, options] = node.parameters;
+  let reason = ts.isMethodDeclaration(node) ? "is a method" : undefined;
   const visit = (one: ts.Node): void => {
-    const declaration = ts.isIdentifier(one)
-      ? migration.checker.getSymbolAtLocation(one)?.declarations?.[0]
-      : undefined;
+    const declaration = migration.declared(one);
     const access = ts.isPropertyAccessExpression(one.parent) && one.parent.expression === one ? one.parent : undefined;
-    if (declaration === call) {
+    if (call && declaration === call) {
       const name = access?.name.text;
       const next = access && ts.isCallExpression(access.parent) ? access.parent.parent : undefined;
       if (name === "next" && !(next && ts.isYieldExpression(next))) reason = "iterates over responses";
@@ -92,12 +82,7 @@ function isRequest(node: ts.Node | undefined, call: ts.ParameterDeclaration): bo
 /** Reports whether metadata are those of the options, or their copy, which is changed in place. */
 function isOwn(node: ts.Node | undefined, migration: Migration): boolean {
   if (node === undefined) return false;
-  if (ts.isIdentifier(node)) {
-    const declaration = migration.declared(node);
-    return (
-      declaration !== undefined && ts.isVariableDeclaration(declaration) && isOwn(declaration.initializer, migration)
-    );
-  }
+  if (ts.isIdentifier(node)) return isOwn(migration.initializer(node), migration);
   if (ts.isBinaryExpression(node)) return isOwn(node.left, migration);
   if (ts.isPropertyAccessExpression(node))
     return node.name.text === "metadata" && parameterOf(node.expression, migration)?.role === "options";
@@ -123,8 +108,14 @@ const next: Rule = (node, migration) => {
   const of = ts.isPropertyAccessExpression(expression) ? parameterOf(expression.expression, migration) : undefined;
   if (of === undefined) return undefined;
   const [, options] = args;
-  for (const one of options && ts.isObjectLiteralExpression(options) ? options.properties : []) {
-    if (ts.isSpreadAssignment(one)) continue;
+  const isOptions = (one: ts.Node): boolean => parameterOf(one, migration)?.role === "options";
+  const isLiteral = options && ts.isObjectLiteralExpression(options);
+  if (options && !isLiteral && !isOptions(options)) migration.todo(node, VALUES);
+  for (const one of isLiteral ? options.properties : []) {
+    if (ts.isSpreadAssignment(one)) {
+      if (!isOptions(one.expression)) migration.todo(node, VALUES);
+      continue;
+    }
     const name = one.name?.getText();
     const value = ts.isPropertyAssignment(one) ? one.initializer : one.name;
     if (name !== "metadata") migration.todo(node, `${name} is a value: request.context.values.set(key, ${name})`);
@@ -170,19 +161,15 @@ const member: Rule = (node, migration) => {
   return undefined;
 };
 
-/** `ClientMiddleware<Options>`, whose counterpart has no parameter. */
-const middlewareType: Rule = (node, migration) =>
-  ts.isTypeReferenceNode(node) &&
-  ["ClientMiddleware", "ServerMiddleware"].includes(migration.nameOf(node.typeName) ?? "")
-    ? migration.imports.use(MAIN, "Interceptor", node)
-    : undefined;
-
-/** The variable of a middleware that stays, whose type stays too. */
-const variable: Rule = (node, migration) => {
-  if (!ts.isVariableDeclaration(node) || !node.initializer || !ts.isFunctionExpression(node.initializer))
-    return undefined;
-  const text = middleware(node.initializer, migration);
-  return text === migration.text(node.initializer) ? migration.verbatim(node) : undefined;
+/** `ClientMiddleware<Options>`, whose counterpart has no parameter. The type of a middleware that stays does too. */
+const middlewareType: Rule = (node, migration) => {
+  const name = ts.isTypeReferenceNode(node) ? migration.nameOf(node.typeName) : undefined;
+  if (name !== "ClientMiddleware" && name !== "ServerMiddleware") return undefined;
+  const isLeft = (one: ts.Node): boolean => isMiddleware(one, migration) && whyNot(one, migration) !== undefined;
+  const isOwner = ts.isVariableDeclaration(node.parent) || ts.isFunctionLike(node.parent);
+  return isOwner && contains(node.parent, isLeft)
+    ? migration.verbatim(node)
+    : migration.imports.use(MAIN, "Interceptor", node);
 };
 
 /** What is left of middleware of old packages, by its function. */
@@ -194,15 +181,12 @@ const OTHERS: ReadonlyMap<string, string> = new Map([
 
 /** The interceptor that middleware becomes: none for that of an old package, which is listed. */
 export function interceptorOf(middleware: ts.Expression, migration: Migration): string[] {
-  let one: ts.Node | undefined = middleware;
-  const declaration = migration.declared(one);
-  if (declaration && ts.isVariableDeclaration(declaration) && declaration.initializer) one = declaration.initializer;
-  if (ts.isCallExpression(one)) one = one.expression;
-  const name = migration.nameOf(one);
+  const one = migration.initializer(middleware) ?? middleware;
+  const name = migration.nameOf(ts.isCallExpression(one) ? one.expression : one);
   if (name === undefined) return [migration.print(middleware)];
   const reason = OTHERS.get(name) ?? `${name} has no counterpart: it is left out`;
   if (reason !== "") migration.todo(middleware, reason);
   return [];
 }
 
-export const middlewareRules: readonly Rule[] = [variable, middleware, middlewareType, next, absent, member];
+export const middlewareRules: readonly Rule[] = [middleware, middlewareType, next, absent, member];

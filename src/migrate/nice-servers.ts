@@ -1,10 +1,9 @@
 /** Servers of nice-grpc, whose middleware becomes the option `interceptors`. */
 import { ts } from "ts-morph";
 import { channelOptions, listenOptions } from "./grpc-names.ts";
+import { closeNow, newServer } from "./grpc-servers.ts";
 import type { Migration, Rule } from "./migration.ts";
 import { interceptorOf } from "./nice-middleware.ts";
-
-const NODE = "triple-es/node";
 
 /** Servers: `createServer().use(middleware)`, `server.with(middleware).add(…)`, `listen`, `forceShutdown`. */
 export const server: Rule = (node, migration) => {
@@ -22,7 +21,7 @@ export const server: Rule = (node, migration) => {
   }
   if (!ts.isCallExpression(node)) return undefined;
   const name = migration.nameOf(node.expression);
-  if (name === "createServer" || name === "Server.use") return newServer(node, migration);
+  if (name === "createServer" || name === "Server.use") return serverOf(node, migration);
   if (!ts.isPropertyAccessExpression(node.expression)) return undefined;
   const target = node.expression.expression;
   const [first, second] = node.arguments;
@@ -34,7 +33,7 @@ export const server: Rule = (node, migration) => {
       if (node.arguments.length > 1) migration.todo(node, "TLS is the option tls of createServer");
       return `${migration.print(target)}.listen(${first ? listenOptions(first, migration) : ""})`;
     case "Server.forceShutdown":
-      return `${ts.isExpressionStatement(node.parent) ? "void " : ""}${migration.print(target)}.close({ graceMs: 0 })`;
+      return closeNow(migration.print(target), node);
   }
   return undefined;
 };
@@ -52,7 +51,8 @@ function userOf(node: ts.Node, migration: Migration) {
   return server?.parent?.parent?.parent === node.parent ? { server, middleware: call.arguments } : undefined;
 }
 
-function newServer(node: ts.CallExpression, migration: Migration): string | undefined {
+/** A server with all its middleware. */
+function serverOf(node: ts.CallExpression, migration: Migration): string | undefined {
   const used: string[] = [];
   let one: ts.Expression = node;
   while (ts.isCallExpression(one) && migration.nameOf(one.expression) === "Server.use") {
@@ -71,7 +71,7 @@ function newServer(node: ts.CallExpression, migration: Migration): string | unde
     ...channelOptions(one.arguments[0], migration),
     ...(used.length > 0 ? [`interceptors: [${used.join(", ")}]`] : []),
   ];
-  return `${migration.imports.use(NODE, "createServer", node)}(${options.length > 0 ? `{ ${options.join(", ")} }` : ""})`;
+  return newServer(options, node, migration);
 }
 
 function add(

@@ -221,11 +221,44 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         },
       };`,
       has: [
-        "(request: WatchOrdersRequest, context: HandlerContext) => { const call = new PassThrough({ objectMode: true }); (async () => {",
+        "(request: WatchOrdersRequest, context: HandlerContext) => { let failure: unknown; const call = new PassThrough({ objectMode: true }); (async () => {",
         "return (context.responseTrailers.appendAll(new Metadata()), call.end());",
         '[order].forEach((one) => call.write(one)); context.signal.addEventListener("abort", () => console.log(context.requestHeaders));',
-        'call.destroy(RpcError.from(new Error("none")));',
-        "})().catch((error) => call.destroy(error)); return call; }",
+        '(failure = RpcError.from(new Error("none")), call.end());',
+        "})().catch((error) => call.destroy(error)); return (async function* () { yield* call; if (failure) throw failure; })(); }",
+      ],
+    },
+    "handlers that fail later, after responses and in place of one": {
+      source: `const responses: Offer[] = [];
+      export function negotiate(call: ServerDuplexStream<Offer, Offer>) {
+        const answer = (offer: Offer) => { responses.push(offer); call.write(offer); call.emit("error", new Error("none")); };
+        call.on("data", answer);
+      }
+      export function place(call: ServerReadableStream<Order, PlaceOrdersResponse>, _callback: sendUnaryData<PlaceOrdersResponse>) {
+        const fail = () => call.destroy(new Error("none"));
+        call.on("data", fail);
+      }
+      export function watch(call: ServerWritableStream<WatchOrdersRequest, Order>) {
+        setTimeout(() => { call.destroy(new Error("late")); }, 10);
+        call.write(order);
+      }`,
+      has: [
+        "let failure: unknown; const responses2 = new PassThrough({ objectMode: true });",
+        'responses.push(offer); call.write(offer); (failure = RpcError.from(new Error("none")), call.end()); };',
+        "return (async function* () { yield* responses2; if (failure) throw failure; })(); }",
+        'const fail = () => reject(RpcError.from(new Error("none")));',
+        'setTimeout(() => { (failure = RpcError.from(new Error("late")), call.end()); }, 10); call.write(order); })();',
+      ],
+    },
+    "a handler that passes its callback in an object, or calls it later without an error": {
+      source: `const later = (one: { callback: sendUnaryData<Order> }) => one.callback(null, order);
+      export function get(_call: ServerUnaryCall<Order, Order>, callback: sendUnaryData<Order>) { later({ callback }); }
+      export function find(_call: ServerUnaryCall<Order, Order>, callback: sendUnaryData<Order>) {
+        queueMicrotask(() => callback(undefined, order));
+      }`,
+      has: [
+        "const callback = (error: unknown, value?: any) => { if (error) reject(error); else resolve(value); }; later({ callback }); });",
+        "queueMicrotask(() => resolve(order));",
       ],
     },
     "a handler that passes its callback on": {
@@ -355,7 +388,7 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       server.addService(ShopServiceService, { getOrder });
       server.addService(ShopServiceService, shop as never);
       server.addService(ShopServiceService, { negotiate: (call: ServerReadableStream<Order, Order>) => call.on("data", console.log) });`,
-      has: ["const getOrder = async (request: GetOrderRequest) => {", "negotiate: (call: ServerReadableStream<Order, Order>)"],
+      has: ["const getOrder = async (request: GetOrderRequest) => {", "negotiate: (call: ServerReadableStream<OtherOrder, OtherOrder>)"],
       left: ["the service declares a method with other streams"],
     },
     "a handler that does not always answer": {
@@ -529,6 +562,60 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         'part?.case === "text" ? part.value : undefined',
         'size: BigInt(size), changedAt: undefined, part: { case: "text", value: "" }',
         "size: BigInt(2), changedAt: timestampFromDate(new Date())",
+      ],
+    },
+    "members of enums, whose prefix is that of all members": {
+      source: `import { File_Kind, Mode } from "../gen/file/v1/file";
+        export const all = [File_Kind.KIND_TEXT, Mode.MODE_UNSPECIFIED, Mode.READ_ONLY];`,
+      has: ["[File_Kind.TEXT, Mode.MODE_UNSPECIFIED, Mode.READ_ONLY]"],
+    },
+    "middleware that stays and needs a name that a new import has": {
+      source: `export const before = Metadata();
+        export const kept: ClientMiddleware = async function* (call, options) {
+          return yield* call.next({ ...call.request }, { ...options, metadata: Metadata({ a: "1" }) });
+        };`,
+      has: [
+        'import { type ClientMiddleware, Metadata as OtherMetadata } from "nice-grpc";',
+        'metadata: OtherMetadata({ a: "1" })',
+        "before = new Metadata();",
+      ],
+      left: ["a middleware changes the request: write an Interceptor"],
+    },
+    "middleware that stays before such an import": {
+      source: `export function kept(): ClientMiddleware {
+          return async function* (call, options) {
+            return yield* call.next({ ...call.request }, { ...options, metadata: Metadata({ a: "1" }) });
+          };
+        }
+        export const after = Metadata();`,
+      has: [
+        'import { Metadata as tripleMetadata } from "triple-es"; import { type ClientMiddleware, Metadata } from "nice-grpc";',
+        "function kept(): ClientMiddleware {",
+        'metadata: Metadata({ a: "1" })',
+        "after = new tripleMetadata();",
+      ],
+      left: ["a middleware changes the request: write an Interceptor"],
+    },
+    "middleware that is a method, or adds values to the context": {
+      source: `import type { CallContext, CallOptions, ClientMiddlewareCall, ServerMiddleware } from "nice-grpc";
+        interface UserContext extends CallContext { user: string }
+        export const userOf = ({ user }: UserContext) => user;
+        export class Own {
+          async *middleware<A, B>(call: ClientMiddlewareCall<A, B>, options: CallOptions) { return yield* call.next(call.request, options); }
+        }
+        export const one: ServerMiddleware<{ user: string }> = async function* (call, context) {
+          const more = { user: "a" };
+          return yield* call.next(call.request, { ...context, ...more });
+        };
+        export const other: ServerMiddleware<{ user: string }> = async function* (call, context) {
+          const own = { ...context, user: "a" };
+          return yield* call.next(call.request, own);
+        };`,
+      left: [
+        "values of middleware are in context.values",
+        "a middleware is a method: write an Interceptor",
+        "members of the context are values: request.context.values.set(key, value)",
+        "members of the context are values: request.context.values.set(key, value)",
       ],
     },
     "a middleware that is called in place, and a factory with another use": {
