@@ -178,6 +178,14 @@ describe("the list", () => {
     expect(other.size).toBe(0);
     expect(new Metadata().size).toBe(0);
   });
+
+  it("copies a list that an engine has received before the first change", () => {
+    const received = Object.freeze(["a", "1"]);
+    const metadata = Metadata.fromRaw(received);
+    expect(metadata.raw).toBe(received);
+    expect([...metadata.append("b", "2").append("c", "3").delete("a")]).toHaveLength(2);
+    expect(Metadata.fromRaw(received).set("a", "2").raw).toEqual(["a", "2"]);
+  });
 });
 
 describe("frozen metadata", () => {

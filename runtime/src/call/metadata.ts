@@ -32,26 +32,21 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   /** A flat list (name, value, name, value …), the layout of engines, which needs no object for each field. */
   #fields: string[] = NO_FIELDS;
   #frozen = false;
-  /** True if the list is shared with others, so that the first change must copy it. */
-  #isShared = false;
+  /** True if the list may be shared with others, so that the first change must copy it. */
+  #isShared = true;
 
   /** Creates metadata with the given fields. Throws a `TypeError` for an invalid name or value. */
   constructor(init?: MetadataInit) {
     if (init !== undefined) this.appendAll(init);
   }
 
-  /** Wraps the flat list of fields that an engine received. Names must be in lower case; nothing is validated. */
-  static fromRaw(fields: string[]): Metadata {
-    const metadata = new this();
-    metadata.#fields = fields;
-    return metadata;
-  }
-
-  /** Wraps a flat list that must not change: the metadata copies it before its first change. */
-  static fromShared(fields: readonly string[]): Metadata {
+  /**
+   * Wraps the flat list of fields that an engine received, and copies it before the first change. Names must be in lower case;
+   * nothing is validated.
+   */
+  static fromRaw(fields: readonly string[]): Metadata {
     const metadata = new this();
     metadata.#fields = fields as string[];
-    metadata.#isShared = true;
     return metadata;
   }
 
@@ -177,7 +172,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
 
   #push(name: string, value: string): this {
     this.#checkFrozen();
-    if (this.#fields === NO_FIELDS || this.#isShared) {
+    if (this.#isShared) {
       this.#fields = [...this.#fields, name, value];
       this.#isShared = false;
     } else this.#fields.push(name, value);

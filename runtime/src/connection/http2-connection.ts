@@ -202,7 +202,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   metadataOf(fields: readonly string[]): Metadata {
     this.pings = 0;
     for (const known of this.#known) if (known.raw === fields) return known;
-    const metadata = Metadata.fromShared(fields).freeze();
+    const metadata = Metadata.fromRaw(fields).freeze();
     this.#known = [metadata, this.#known[0] as Metadata];
     return metadata;
   }

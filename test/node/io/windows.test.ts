@@ -321,7 +321,7 @@ async function call(steps: readonly Step[]): Promise<void> {
         open: true,
         isDestroyed: false,
         lost,
-        metadataOf: (raw) => Metadata.fromShared(raw),
+        metadataOf: (raw) => Metadata.fromRaw(raw),
         onExchangeClosed: ignore,
       },
       request,

@@ -265,7 +265,7 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
 
   metadataOf(fields: readonly string[]): Metadata {
     this.#pool.hasAnswered = true;
-    if (this.#known?.raw !== fields) this.#known = Metadata.fromShared(fields).freeze();
+    if (this.#known?.raw !== fields) this.#known = Metadata.fromRaw(fields).freeze();
     return this.#known;
   }
 

@@ -58,7 +58,7 @@ export class ServedRequest
   constructor(owner: RequestOwner, stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]) {
     const { fields } = block;
     const mayExpect = fields.includes(CONTINUE);
-    super(owner, stream, block, early, mayExpect && Metadata.fromShared(fields).get("expect") === CONTINUE);
+    super(owner, stream, block, early, mayExpect && Metadata.fromRaw(fields).get("expect") === CONTINUE);
     this.memo = block;
     this.authority = block.authority === "" ? undefined : block.authority;
   }

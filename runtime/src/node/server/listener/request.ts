@@ -69,7 +69,7 @@ export abstract class ReceivedRequest<
     this.stream = stream;
     this.method = head.method;
     this.path = head.path;
-    this.headers = Metadata.fromShared(head.fields);
+    this.headers = Metadata.fromRaw(head.fields);
     if (stream.ended) {
       this.incoming = undefined;
       this.body = early.length === 0 ? emptyBody : new WholeBody(joined(stream, early));
@@ -118,7 +118,7 @@ export abstract class ReceivedRequest<
   /** Answers a request that exceeds the memory budget, or whose response does; gRPC with trailers only. */
   refuse(): void {
     const type = this.headers.get("content-type") ?? "";
-    const headers = Metadata.fromShared(["content-type", type, ...GRPC_OUT_OF_MEMORY]);
+    const headers = Metadata.fromRaw(["content-type", type, ...GRPC_OUT_OF_MEMORY]);
     this.answer(CALL_TYPE.test(type) ? { ...OUT_OF_MEMORY, status: 200, headers, body: emptyBody } : OUT_OF_MEMORY);
   }
 
@@ -183,7 +183,7 @@ function errorResponse(httpStatus: number, error: RpcError, fields: readonly str
   const body = errorBody(status, rawMessage, code);
   return {
     status: httpStatus,
-    headers: Metadata.fromShared(["content-type", "application/json", ...fields]).freeze(),
+    headers: Metadata.fromRaw(["content-type", "application/json", ...fields]).freeze(),
     body: new WholeBody(Buffer.from(JSON.stringify(body))),
     trailers: new Metadata().freeze(),
   };

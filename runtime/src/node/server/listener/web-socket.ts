@@ -50,7 +50,7 @@ export function openWebSocket(
   peer: PeerConnection,
   allowsOrigin: OriginPolicy,
 ): WebSocketUpgrade | undefined {
-  const headers = Metadata.fromShared(fields);
+  const headers = Metadata.fromRaw(fields);
   const opens = method === "GET" && minor === 1 && lists(headers, "connection", "upgrade");
   if (!opens || !lists(headers, "upgrade", "websocket") || !lists(headers, PROTOCOL, SUBPROTOCOL)) return undefined;
   const inherit = check(headers, headers.get("host"), peer, allowsOrigin);
