@@ -13,6 +13,7 @@ import { addOpenApi } from "triple-es/openapi";
 import { describe, expect, it } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Code, Status } from "../../runtime/src/call/code.ts";
+import { WholeBody } from "../../runtime/src/http/body.ts";
 import type { HttpResponse } from "../../runtime/src/http/exchange.ts";
 import type { ServerProtocol } from "../../runtime/src/protocol/protocol.ts";
 import { resolveRouterOptions } from "../../runtime/src/server/options.ts";
@@ -89,6 +90,13 @@ describe("resources", () => {
     expect(() => add(router)).toThrow(/^the router has a resource that answers \/[a-z.]+ already: set another path$/);
     expect(router.resources).toHaveLength(2);
   });
+});
+
+it("the response of a resource to HEAD has no body, and the length of that to GET", async () => {
+  const exchange = async () => ({ ...response(), body: new WholeBody(Buffer.from("four")) });
+  const router = createRouter().mount({ serves: () => true, exchange });
+  const { headers, body } = await router.exchange(rpcRequest({ method: "HEAD" }));
+  expect([headers.get("content-length"), await body.bytes(10)]).toEqual(["4", new Uint8Array()]);
 });
 
 describe("a request whose headers occurred before", () => {

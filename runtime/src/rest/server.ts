@@ -15,7 +15,7 @@ import { isUtf8, JSON_TYPE, parseMediaType } from "../http-rpc/media-type.ts";
 import { HttpRpcServer, rpcErrorResponse } from "../http-rpc/server.ts";
 import { clipText } from "../protocol/error.ts";
 import { readSelector } from "../protocol/selector.ts";
-import { type AddedService, withoutBody } from "../server/resource.ts";
+import type { AddedService } from "../server/resource.ts";
 import type { CallingResource, MethodRouter } from "../server/router.ts";
 import { decodeRequest, encodeResponse } from "./binding.ts";
 import { type RouteMatch, RouteTable } from "./route-table.ts";
@@ -78,8 +78,7 @@ export class RestServer implements CallingResource {
     const { method } = request;
     const match = this.#match(method, path);
     if (match === undefined) return Promise.resolve(rpcErrorResponse(methodNotAllowed(method, path, this.#table)));
-    const answering = this.#call(request, match, query);
-    return method === "HEAD" ? answering.then(withoutBody) : answering;
+    return this.#call(request, match, query);
   };
 
   #match(method: string, path: string): RouteMatch<AddedRoute> | undefined {

@@ -23,7 +23,7 @@ export interface Resource {
   readonly onAdd?: (added: AddedService) => void;
   /** Reports whether the resource answers a request. `path` has no query. */
   readonly serves: (request: Pick<HttpRequest, "method" | "path">) => boolean;
-  /** Answers one HTTP request. It must not reject. */
+  /** Answers one HTTP request. It must not reject. HEAD is answered as GET: the router removes the body. */
   readonly exchange: Exchange;
 }
 
@@ -60,8 +60,7 @@ export function textResponse(
 /** Answers GET and HEAD with `answer`, and other methods with 405 (RFC 9110, section 15.5.6). */
 export function readOnly(answer: (request: HttpRequest) => HttpResponse | Promise<HttpResponse>): Exchange {
   return async (request) => {
-    if (request.method === "GET") return answer(request);
-    if (request.method === "HEAD") return withoutBody(await answer(request));
+    if (request.method === "GET" || request.method === "HEAD") return answer(request);
     return textResponse(405, TEXT_TYPE, `use GET, not ${request.method}\n`, { allow: "GET, HEAD" });
   };
 }

@@ -30,7 +30,7 @@ import { checkServiceLimits, limitConcurrency, type ServiceLimits } from "./call
 import { withCors } from "./cors.ts";
 import { checkService, createHandlers, type ServedMethod } from "./handler.ts";
 import type { ResolvedRouterOptions } from "./options.ts";
-import type { AddedService, Resource } from "./resource.ts";
+import { type AddedService, type Resource, withoutBody } from "./resource.ts";
 
 /** Options of one service. */
 export interface ServiceOptions extends Selector {
@@ -267,8 +267,11 @@ export function createRouterWith(settings: RouterSettings): Router {
     const handler = find(path, selector);
     if (resources.length > 0 && (handler === undefined || request.method !== "POST")) {
       const resource = findResource(request);
-      // A resource of the user may throw.
-      if (resource !== undefined) return new Promise((resolve) => resolve(resource.exchange(request)));
+      if (resource !== undefined) {
+        // A resource of the user may throw.
+        const answering = new Promise<HttpResponse>((resolve) => resolve(resource.exchange(request)));
+        return request.method === "HEAD" ? answering.then(withoutBody) : answering;
+      }
     }
     return answerWith(request, handler, selector);
   }
