@@ -149,11 +149,9 @@ describe("a unary response", () => {
       [FrameType.Data, 0],
       [FrameType.Headers, END],
     ]);
-    expect([server.requests[0]?.closed, server.connection.streams.size, server.events.at(-1)]).toEqual([
-      1,
-      0,
-      { type: "idle" },
-    ]);
+    expect([server.requests[0]?.closed, server.connection.streams.size]).toEqual([1, 0]);
+    // An open connection may have further streams.
+    expect(server.events).not.toContainEqual({ type: "idle" });
   });
 
   it("is a single frame without data and trailers", () => {

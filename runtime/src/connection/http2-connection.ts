@@ -155,8 +155,6 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   }
 
   #onIdle(): void {
-    this.quietSince = now();
-    if (!this.#isClosing && this.#engine.state === "open") return;
     this.#owner.onUnusable(this, false);
     this.#io.end();
   }
@@ -287,11 +285,9 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
 
   /** Handles the end of an exchange or of a {@link ping}. */
   onExchangeClosed(exchange?: ConnectionExchange): void {
-    if (this.#background.size > 0) {
-      if (exchange !== undefined && this.#background.delete(exchange)) return;
-      this.quietSince = now();
-    }
-    this.#refs--;
-    if (this.#refs === 0 && this.open) this.#socket.unref?.();
+    if (exchange === undefined || !this.#background.delete(exchange)) this.#refs--;
+    if (this.#refs > 0) return;
+    this.quietSince = now();
+    if (this.open) this.#socket.unref?.();
   }
 }

@@ -204,7 +204,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
   onStreamClosed(): void {
     const { streams } = this;
     if (streams.waiting.size > 0) this.#role.openWaiting?.();
-    else if (streams.live.size === 0 && this.state !== "over") this.#handler.onEvent({ type: "idle" });
+    else if (streams.live.size === 0 && this.state === "leaving") this.#handler.onEvent({ type: "idle" });
   }
 
   #end(code: number, text: string, isLocal: boolean, cause: unknown): void {

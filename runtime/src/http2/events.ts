@@ -12,7 +12,7 @@ export type ConnectionEvent =
   | { readonly type: "pong"; readonly kind: PingKind }
   /** The peer has sent GOAWAY: no new streams can be opened. `text`: its debug data, with an error code. */
   | { readonly type: "goaway"; readonly code: number; readonly text?: string | undefined }
-  /** The last open stream has closed. */
+  /** The last open stream of a connection that takes no more has closed. */
   | { readonly type: "idle" }
   /**
    * The connection and its streams have ended: write the remaining output of `take` and end the socket. `isLocal`: this side

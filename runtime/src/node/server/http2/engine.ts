@@ -113,7 +113,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     } else if (event.type === "pong" && event.kind === "shutdown") this.#finishLeaving();
     else if (event.type === "pong" && event.kind === "receipt") {
       for (const request of this.requests) request.onPong();
-    } else if (event.type === "idle" && (this.#isGone || this.connection.state === "leaving")) this.#endIfIdle();
+    } else if (event.type === "idle") this.#endIfIdle();
   }
 
   /** Begins graceful shutdown: calls that are open or already sent finish, later ones are refused (RFC 9113, section 6.8). */
