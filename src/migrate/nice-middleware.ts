@@ -172,7 +172,7 @@ const middlewareType: Rule = (node, migration) => {
     : migration.imports.use(MAIN, "Interceptor", node);
 };
 
-/** What is left of middleware of old packages, by its function. */
+/** TODO comments for middleware of old packages, by its function. */
 const OTHERS: ReadonlyMap<string, string> = new Map([
   // Timeouts are options of calls.
   ["deadlineMiddleware", ""],

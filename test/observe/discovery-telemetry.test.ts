@@ -108,7 +108,7 @@ it("counts the connections of several servers, and of several transports of one 
     await createGreetServiceClient(transport).greet({});
     return [telemetry.observe(server), telemetry.observe(transport)];
   };
-  /** Of connections the changes are recorded. */
+  /** Changes of the numbers of connections, which are recorded, and the number of ready endpoints. */
   const open = (change: number, ready: number) => ({
     "triple.server.open_connections": change,
     "grpc.subchannel.open_connections": change,

@@ -171,7 +171,7 @@ export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method:
 
 /** Adapts the limit of a method to a call that took `tookMs` and was one of `width` running calls when it began. */
 function adapt(load: MethodLoad, tookMs: number, timeoutMs: number, width: number, isWhole: boolean): void {
-  // Of a call beside many others, the time is only an upper bound of the usual one.
+  // The time of a call beside many others is only an upper bound of the usual one.
   const boundMs = width <= FEW_CALLS ? tookMs : Math.min(tookMs, load.usualMs);
   if (isWhole) load.usualMs += (boundMs - load.usualMs) / (load.usualMs === 0 ? 1 : 16);
   const isLate = width > FEW_CALLS && tookMs > timeoutMs / 2 && tookMs > 2 * load.usualMs;

@@ -79,7 +79,7 @@ export function answerConnect(
       throw new MessageError(501, `only WebSockets of the subprotocol ${SUBPROTOCOL} are connected`);
     }
     const inherit = check(headers, authority, peer, allowsOrigin);
-    // What the client has not read is unsent for the connection inside, which counts it in the memory budget.
+    // Bytes that the client has not read are unsent for the connection inside, which counts them in the memory budget.
     const [near, far] = MemorySocket.pair(1);
     near.identify(peer);
     const cancel = (): void => void far.destroy();
