@@ -86,9 +86,8 @@ export function compileThen(condition: Condition, consumer: Parameters): (endpoi
   const tests = [...condition].map(([key, patterns]) => {
     const globOf = (text: string): string => (text.startsWith("$") ? (consumer.get(text.slice(1)) ?? "") : text);
     const test = compilePatterns(patterns, globOf, true);
-    const isEndpoint = !key.startsWith("attachments");
     return (endpoint: Parameters): boolean => {
-      const value = isEndpoint ? endpoint.get(key) : MISSING;
+      const value = key.startsWith("attachments") ? MISSING : endpoint.get(key);
       return value !== undefined && test(value);
     };
   });

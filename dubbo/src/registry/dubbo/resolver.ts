@@ -54,8 +54,7 @@ export interface RegistryOptions {
   readonly rules?: Rules | undefined;
 }
 
-/** The names of the options of all registries. */
-const SHARED = ["servers", "auth", "tls", "levels", "providedBy", "application", "rules"];
+const SHARED_OPTIONS = ["servers", "auth", "tls", "levels", "providedBy", "application", "rules"];
 
 /**
  * Validates the names of a registry's options, `own` besides those of all registries, and the option `auth`. Returns the addresses
@@ -67,7 +66,7 @@ export function checkRegistry(
   defaultPort: number,
   own: readonly string[],
 ): ServerAddress[] {
-  assertMembers(`the options of ${registry}`, options, [...SHARED, ...own]);
+  assertMembers(`the options of ${registry}`, options, [...SHARED_OPTIONS, ...own]);
   const { servers, auth } = options;
   if (auth !== undefined && (typeof auth?.username !== "string" || typeof auth.password !== "string")) {
     throw new TypeError(`auth of ${registry} must be { username, password }`);

@@ -83,10 +83,12 @@ async function post(url: URL, form: URLSearchParams, tls: ClientTlsOptions | und
   const headers = { "content-type": "application/x-www-form-urlencoded" };
   const send = tls === undefined ? requestHttp : requestHttps;
   const request = send(url, { method: "POST", headers, agent: false, ...(tls && currentTlsOptions(tls)) });
+  request.on("error", () => {}); // After the head of the response, it is an error of the response too.
   const late = new Error(`no response within ${LOGIN_MS / 1_000} s`);
-  const stopTimer = startBackgroundTimer(LOGIN_MS, () => request.destroy(late));
+  let response: IncomingMessage | undefined;
+  const stopTimer = startBackgroundTimer(LOGIN_MS, () => (response ?? request).destroy(late));
   try {
-    const [response]: [IncomingMessage] = (await once(request.end(form.toString()), "response")) as never;
+    [response] = (await once(request.end(form.toString()), "response")) as [IncomingMessage];
     let text = "";
     for await (const chunk of response.setEncoding("utf8")) {
       text += chunk;
@@ -95,6 +97,6 @@ async function post(url: URL, form: URLSearchParams, tls: ClientTlsOptions | und
     return { status: response.statusCode, text };
   } finally {
     stopTimer();
-    request.on("error", () => {}).destroy();
+    request.destroy();
   }
 }

@@ -1,6 +1,6 @@
 /** Access tokens of Nacos. The server is the test's own: the login over HTTP, and requests over gRPC. */
 import { createServer as createHttpServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { Code } from "triple-es";
 import { createServer, createTransport } from "triple-es/node";
 import { expect, it, onTestFinished, vi } from "vitest";
@@ -67,4 +67,14 @@ it("the last token is used after a login that fails, and replaced later", async 
   expect([await token(true), await token(false)]).toEqual(["token 1", "token 1"]);
   vi.advanceTimersByTime(6_000);
   expect(await token(true)).toBe("token 2");
+});
+
+it("a response to the login that breaks off after its head is an error of the login alone", async () => {
+  const head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+  const server = createTcpServer((socket) => void socket.on("data", () => socket.end(`${head}no size\r\n`)));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const address = { host: "127.0.0.1", port: (server.address() as AddressInfo).port };
+  const token = createTokenSource([address], { username: "nacos", password: "nacos" }, undefined);
+  await expect(token(false)).rejects.toMatchObject({ code: Code.Unavailable });
 });
