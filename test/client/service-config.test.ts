@@ -276,7 +276,7 @@ describe("calls with values that a registry overrides", () => {
 
   /** Makes a call that fails. Returns its timeout and the number of its attempts. */
   async function callWith(
-    overrides: CallOverrides | Promise<CallOverrides> | undefined,
+    overrides: CallOverrides | Promise<CallOverrides>,
     config?: ServiceConfig,
     options?: Parameters<typeof unary>[0],
   ) {
@@ -310,6 +310,10 @@ describe("calls with values that a registry overrides", () => {
     [{ retries: 0 }, { policy: RETRIES_FOUR, timeoutMs: 30_000 }, {}, [30_000, 1]],
     [{ retries: 9 }, { policy: RETRIES_FOUR }, {}, [undefined, 5]],
     [{ timeoutMs: 60_000 }, { policy: RETRIES_FOUR }, {}, [60_000, 4]],
+    [{ defaults: { timeoutMs: 60_000, retries: 1 } }, undefined, {}, [60_000, 2]],
+    [{ defaults: { timeoutMs: 60_000, retries: 1 } }, { policy: RETRIES_FOUR }, {}, [60_000, 4]],
+    [{ defaults: { timeoutMs: 60_000, retries: 1 } }, { timeoutMs: 30_000 }, {}, [30_000, 1]],
+    [{ timeoutMs: 90_000, defaults: { timeoutMs: 60_000 } }, undefined, {}, [90_000, 1]],
   ])(
     "%j over the config %j and the options %j: a timeout and attempts of %j",
     async (overrides, config, options, expected) => {

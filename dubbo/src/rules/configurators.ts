@@ -171,6 +171,9 @@ export function overridesOf(items: readonly Override[], subject: Configurable): 
   return new Map(selected);
 }
 
+/** Parameters that consumers in Java apply, which have no effect here. */
+const UNSUPPORTED = /(?:^|\.)(?:cluster|loadbalance|mock)$/;
+
 /**
  * Reads `timeout` and `retries` for a method, which `greet.timeout` sets before `timeout`. The method `Greet` is also called
  * `greet`, as in Java. Texts that are not integers are reported, and set nothing, like a timeout of 0.
@@ -180,6 +183,8 @@ export function callSettingsIn(
   method: string,
   warn: (problem: string) => void,
 ): { readonly timeoutMs: number | undefined; readonly retries: number | undefined } {
+  for (const name of parameters.keys())
+    if (UNSUPPORTED.test(name)) warn(`the parameter ${name} of dynamic configuration is not supported`);
   const integerOf = (parameter: string): number | undefined => {
     const names = [`${method}.${parameter}`, `${javaName(method)}.${parameter}`, parameter];
     const name = names.find((one) => parameters.get(one)?.trim());

@@ -102,7 +102,7 @@ export class ServiceRules {
   /** The consumer as parameters of its URL in Dubbo. */
   readonly #consumer: Parameters;
   /** Settings of calls by method, of 100 at most: generic calls may name any. A change of the configuration discards them. */
-  #calls = { changes: 0, byMethod: new Map<string, ReturnType<typeof callSettingsIn>>() };
+  #calls = { changes: 0, byMethod: new Map<string, ReturnType<typeof this.overrides>>() };
   readonly #names: { readonly service: string; readonly consumer: string; provider: string | undefined };
   readonly #rules = ORDER.map(([kind]) => this.#create(ROUTERS[kind], undefined));
   readonly #configurators: readonly OpenRule<(typeof CONFIGURATORS)["absent"]>[];
@@ -182,7 +182,7 @@ export class ServiceRules {
 
   /**
    * Returns what the dynamic configuration sets for calls of a method. It applies to the consumer, as retries do in Dubbo: an
-   * item for some of its providers sets nothing. One that all providers apply sets a default, as if they had registered it.
+   * item for some of its providers sets nothing. One that all providers apply sets defaults, as if they had registered it.
    */
   readonly overrides: NonNullable<ReturnType<Registry["resolver"]>["overrides"]> = ({ name }) => {
     if (!this.#isConfigured) return undefined;
@@ -190,8 +190,9 @@ export class ServiceRules {
     if (isStale) this.#calls = { changes: this.changes, byMethod: new Map() };
     const known = this.#calls.byMethod.get(name);
     if (known !== undefined) return known;
-    const set = new Map([...this.#overrides(new Map(), "provider"), ...this.#overrides(this.#consumer)]);
-    const settings = callSettingsIn(set, name, this.#warn);
+    const settingsOf = (set: Parameters) => callSettingsIn(set, name, this.#warn);
+    const defaults = settingsOf(this.#overrides(new Map(), "provider"));
+    const settings = { ...settingsOf(this.#overrides(this.#consumer)), defaults };
     this.#calls.byMethod.set(name, settings);
     return settings;
   };

@@ -5,18 +5,18 @@
 import type { Call, CallRequest, CallResponse } from "../call/call.ts";
 import { Status } from "../call/code.ts";
 import { type ContextOptions, eachWithin, OpenContext, StreamContext } from "../call/context.ts";
+import type { Registry } from "../discovery/registry.ts";
 import { isIdempotent, MAX_ATTEMPTS, type RetryOptions, resolvePolicy } from "./attempt-policy.ts";
 import { type AttemptOptions, attemptCalls } from "./retry.ts";
 import { RecentRetries, type RetryThrottle, RetryTokens } from "./retry-budget.ts";
 import type { MethodConfig, ServiceConfig } from "./service-config.ts";
 
-/** Settings of a registry for a call: a timeout in place of that of the config, and the number of attempts after the first one. */
-export type CallOverrides = Readonly<{ timeoutMs?: number | undefined; retries?: number | undefined }>;
-type Overridden = CallOverrides | undefined;
+/** What a registry sets for a call, in place of the config, and as `defaults` where the config sets nothing. */
+export type CallOverrides = ReturnType<NonNullable<ReturnType<Registry["resolver"]>["overrides"]>>;
 
 export interface ConfiguredOptions extends Pick<RetryOptions, "onRetry" | "budget">, Pick<AttemptOptions, "ended"> {
   /** Returns what is overridden in a call, at once if it is known. Default: nothing. */
-  readonly overridesOf?: ((request: CallRequest) => Overridden | Promise<Overridden>) | undefined;
+  readonly overridesOf?: ((request: CallRequest) => CallOverrides | Promise<CallOverrides>) | undefined;
 }
 
 /** Applies the service config that is current when a call begins. `onRetry` is called for each further attempt. */
@@ -30,7 +30,7 @@ export function configureCalls(
     onRetry,
     ended,
   });
-  const begin = (request: CallRequest, overrides: Overridden): Promise<CallResponse> => {
+  const begin = (request: CallRequest, overrides: CallOverrides): Promise<CallResponse> => {
     const config = configOf(current(), request, overrides);
     if (config === undefined) return next(request);
     const call: Call = (configured) => attempted(configured, config.policy);
@@ -48,12 +48,13 @@ const DEFAULT_POLICY = resolvePolicy({});
 function configOf(
   service: ServiceConfig | undefined,
   { method, context }: CallRequest,
-  overrides: Overridden,
+  overrides: CallOverrides,
 ): MethodConfig | undefined {
   const given = service?.methodConfigOf(method);
   if (overrides === undefined) return given;
   const config = given ?? { timeoutMs: undefined, waitForReady: undefined, policy: undefined };
-  const { timeoutMs = config.timeoutMs, retries } = overrides;
+  const { defaults = {}, retries = service === undefined ? defaults.retries : undefined } = overrides;
+  const timeoutMs = overrides.timeoutMs ?? config.timeoutMs ?? defaults.timeoutMs;
   const own = context.timeoutMs() === undefined ? { ...config, timeoutMs } : config;
   if (retries === undefined) return own;
   // Methods that the program does not retry stay so. Without any config, idempotent methods have the default policy.

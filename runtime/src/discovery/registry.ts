@@ -81,6 +81,9 @@ export interface Registration {
   readonly close: (options?: { readonly graceMs?: number | undefined }) => Promise<void>;
 }
 
+/** The timeout of calls that have none, and the number of attempts after the first. */
+type CallSettings = Readonly<{ timeoutMs?: number | undefined; retries?: number | undefined }>;
+
 /** Connection to a registry, which transports and servers share. Close it after them. */
 export interface Registry {
   /**
@@ -93,10 +96,8 @@ export interface Registry {
   ) => Resolver & {
     /** Restricts the endpoints that a policy chooses from, as traffic rules do. Default: all endpoints. */
     readonly route?: (policy: Balancer) => RoutedBalancer;
-    /** Returns what the registry sets now: the timeout of calls that have none, and attempts after the first. Default: nothing. */
-    readonly overrides?: (
-      method: Method,
-    ) => { readonly timeoutMs?: number | undefined; readonly retries?: number | undefined } | undefined;
+    /** Returns what the registry sets now; `defaults` apply where a service config sets nothing. Default: nothing. */
+    readonly overrides?: (method: Method) => (CallSettings & { readonly defaults?: CallSettings }) | undefined;
   };
   /** Keeps an instance registered, through each loss of the registry, until the registration is closed. Throws after `close`. */
   readonly register: (instance: Instance, onEvent?: (event: RegistrationEvent) => void) => Registration;

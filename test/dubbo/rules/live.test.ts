@@ -245,6 +245,28 @@ describe("a consumer with traffic rules", () => {
       await expect.poll(() => call()).toBe("30 s");
     });
 
+    it("gives way to a service config if it is for all providers", async () => {
+      const serviceConfig = { methodConfig: [{ name: [{}], timeout: "40s" }] };
+      const { call, set } = await startOne("timeout", { serviceConfig });
+      const ofProviders = "{ side: provider, parameters: { greet.timeout: 60000 } }";
+      set(ofService(ofProviders));
+      expect(await call()).toBe("40 s");
+      set(ofService(item("timeout: 30000"), ofProviders));
+      await expect.poll(() => call()).toBe("30 s");
+    });
+
+    it("reports parameters that are not supported, each once", async () => {
+      const { call, set, problems } = await startOne("timeout");
+      set(ofService(item("loadbalance: random, greet.cluster: failfast, mock: 'force:return null', timeout: 60000")));
+      expect(await call()).toBe("60 s");
+      expect(await call()).toBe("60 s");
+      expect(problems).toEqual(
+        ["loadbalance", "greet.cluster", "mock"].map(
+          (name) => `the parameter ${name} of dynamic configuration is not supported`,
+        ),
+      );
+    });
+
     it("reports a timeout that is not an integer", async () => {
       const { call, set, problems } = await startOne("timeout");
       set(ofService(item("timeout: 3s")));
