@@ -90,7 +90,9 @@ export class ServiceView {
       for (const [name, text] of entries) {
         let known = parsed.get(name);
         if (known?.text !== text) {
-          known = { text, instance: this.#instance(application, name, text) };
+          const parse = () => this.#source.parseInstance(text, application);
+          const instance = this.#unlessMalformed(parse, () => `instance ${shorten(name)} of ${application}`);
+          known = { text, instance };
           parsed.set(name, known);
           const turn = steps.countText(text);
           if (turn !== undefined) {
@@ -111,9 +113,11 @@ export class ServiceView {
     for (const instance of instances) {
       const services = cache.get(instance);
       const known = this.#endpoints.get(instance);
-      const isKnown = known !== undefined && known.services === services;
-      const endpoint = isKnown ? known.endpoint : this.#instanceEndpoint(instance, services);
-      if (!isKnown) {
+      let endpoint = known?.endpoint;
+      if (known === undefined || known.services !== services) {
+        const { application, host, port } = instance;
+        const make = () => endpointOfInstance(instance, this.#key, services);
+        endpoint = this.#unlessMalformed(make, () => `instance ${host}:${port} of ${application}`);
         this.#endpoints.set(instance, { services, endpoint });
         const turn = steps.count();
         if (turn !== undefined) await turn;
@@ -137,21 +141,12 @@ export class ServiceView {
     for (const { stop } of this.#applications.values()) stop();
   }
 
-  #instance(application: string, name: string, text: string): ServiceInstance | undefined {
+  /** Returns what `parse` returns. A malformed entry is skipped with a warning. */
+  #unlessMalformed<T>(parse: () => T, describe: () => string): T | undefined {
     try {
-      return this.#source.parseInstance(text, application);
+      return parse();
     } catch (reason) {
-      this.#warn(`the instance ${shorten(name)} of ${application} is skipped: ${reasonOf(reason)}`);
-      return undefined;
-    }
-  }
-
-  #instanceEndpoint(instance: ServiceInstance, services: FoundEndpoint["services"]): Endpoint | undefined {
-    try {
-      return endpointOfInstance(instance, this.#key, services);
-    } catch (reason) {
-      const { application, host, port } = instance;
-      this.#warn(`the instance ${host}:${port} of ${application} is skipped: ${reasonOf(reason)}`);
+      this.#warn(`the ${describe()} is skipped: ${reasonOf(reason)}`);
       return undefined;
     }
   }
@@ -159,14 +154,12 @@ export class ServiceView {
   /** Parses a provider. Returns `undefined` for one of another service, and for a malformed one. */
   #provider(listed: string): Provider | undefined {
     let url = listed;
-    let provider: Provider | undefined;
-    try {
+    const parse = (): Provider | undefined => {
       url = this.#source.decodeProvider(listed);
-      provider = parseProvider(url);
-    } catch (reason) {
-      this.#warn(`the provider ${shorten(url)} of ${this.#key.service} is skipped: ${reasonOf(reason)}`);
-    }
-    if (provider !== undefined && !servesKey(provider.key, this.#key)) provider = undefined;
+      return parseProvider(url);
+    };
+    const parsed = this.#unlessMalformed(parse, () => `provider ${shorten(url)} of ${this.#key.service}`);
+    const provider = parsed !== undefined && servesKey(parsed.key, this.#key) ? parsed : undefined;
     this.#parsed.set(listed, provider);
     return provider;
   }

@@ -17,11 +17,7 @@ const ENDED_BY: Readonly<Record<number, readonly WatchKind[]>> = {
 /** The size of one request that sets watches again, in characters: servers refuse requests of more than 1 MiB. */
 const BATCH_LENGTH = 128 * 1024;
 
-export interface WatchBatch {
-  readonly data: string[];
-  readonly exist: string[];
-  readonly child: string[];
-}
+export type WatchBatch = Readonly<Record<WatchKind, string[]>>;
 
 export class Watches {
   readonly #callbacks: Readonly<Record<WatchKind, Map<string, Set<() => void>>>> = {
@@ -32,9 +28,7 @@ export class Watches {
 
   add(kind: WatchKind, path: string, callback: () => void): void {
     const paths = this.#callbacks[kind];
-    const known = paths.get(path);
-    if (known === undefined) paths.set(path, new Set([callback]));
-    else known.add(callback);
+    paths.set(path, (paths.get(path) ?? new Set()).add(callback));
   }
 
   /** Removes a callback that is no longer needed. The server's watch stays, and its event is ignored. */
