@@ -20,7 +20,7 @@ import { RpcError } from "../../runtime/src/call/error.ts";
 import { Metadata } from "../../runtime/src/call/metadata.ts";
 import { type CallDefaults, type CallOptions, createClient, createStub } from "../../runtime/src/client/client.ts";
 import { pause } from "../support/pause.ts";
-import { arriving, failureOf, greetings } from "../support/server.ts";
+import { arriving, failureOf, greetings, signalled } from "../support/server.ts";
 
 const greeting = (text: string): CallResponse => ({
   stream: false,
@@ -288,6 +288,28 @@ describe("a stream", () => {
     await new Promise((resolve) => setImmediate(resolve));
     await iterator.return?.();
     expect(signal?.aborted).toBe(true);
+  });
+
+  it("ends its source if it is left while a message is awaited that arrives nevertheless", async () => {
+    const arrived = signalled();
+    const left = vi.fn();
+    const call: Call = async () =>
+      streamOf({
+        [Symbol.asyncIterator]: () => ({
+          next: async () => {
+            await arrived.promise;
+            return { done: false, value: {} };
+          },
+          return: left,
+        }),
+      });
+    const iterator = client(call).greetEach({ names: [] })[Symbol.asyncIterator]();
+    const awaited = iterator.next();
+    await new Promise((resolve) => setImmediate(resolve));
+    await iterator.return?.();
+    arrived.resolve();
+    expect(await awaited).toEqual({ done: true, value: undefined });
+    expect(left).toHaveBeenCalledTimes(1);
   });
 
   it("is cancelled when onHeaders throws", async () => {

@@ -227,9 +227,10 @@ class ResponseStream extends MessageStream {
     try {
       if (this.#isOver) return DONE;
       const step = await (this.#responses ?? (await this.#start())).next();
-      if (!step.done) return step;
+      if (!step.done && !this.#isOver) return step;
       this.#end();
-      options?.onTrailers?.((this.#response as StreamResponse).trailers);
+      if (!step.done) void ended(this.#responses);
+      else options?.onTrailers?.((this.#response as StreamResponse).trailers);
       return DONE;
     } catch (reason) {
       this.#context?.cancel();
@@ -243,7 +244,7 @@ class ResponseStream extends MessageStream {
   protected leave(): void {
     this.#isOver = true;
     this.#context?.cancel();
-    // A pending read ends the call when it fails.
+    // A pending read ends the call.
     if (this.isPending) return;
     this.#end();
     void ended(this.#responses);
