@@ -197,11 +197,8 @@ function outputsOf(
       if (isReady) await undefined;
       return outputs.return?.();
     });
-  if (interceptors.length > 0) {
-    const all = iteration(() => converted(step), leave);
-    // Interceptors may have set the context, and the connection reads the messages.
-    return isReady ? all : inContext(all);
-  }
+  // Interceptors may have set the context, and the connection reads the messages.
+  if (interceptors.length > 0) return inContext(iteration(() => converted(step), leave));
   if (!isReady) return iteration(step as AsyncIterator<object>["next"], leave);
   return { ...iteration(async () => step(), leave), readyMessages: { next: step as Iterator<object>["next"] } };
 }

@@ -100,6 +100,29 @@ function contexts(certificates?: Certificates): void {
     expect(seen).toEqual(new Set(["set"]));
   });
 
+  it("of a handler that is a synchronous generator is that of its interceptor too", async () => {
+    const seen = new Set<unknown>();
+    let ends = 0;
+    const { baseUrl } = await startServer(
+      {
+        *greetEach({ names }) {
+          try {
+            for (const name of names) yield { greeting: `${seen.add(storage.getStore()) && name}` };
+          } finally {
+            seen.add(storage.getStore());
+            ends++;
+          }
+        },
+      },
+      { interceptors: [(next) => (request) => storage.run("set", () => next(request))], tls: certificates?.server },
+    );
+    const client = connectGreeter(baseUrl, { tls });
+    expect(await greetings(client.greetEach({ names: ["x", "y", "z"] }))).toEqual(["x", "y", "z"]);
+    for await (const _ of client.greetEach({ names: Array(200).fill("x".repeat(10_000)) })) break;
+    await expect.poll(() => ends).toBe(2);
+    expect(seen).toEqual(new Set(["set"]));
+  });
+
   it("of a server is separate for each request of a fallback", async () => {
     const seen: unknown[] = [];
     const fallback = {
