@@ -1,5 +1,5 @@
 /** Deadlines and cancellation of one call. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createContextKey } from "../../runtime/src/call/call.ts";
 import { Code, Status } from "../../runtime/src/call/code.ts";
 import { type ContextOptions, createContextValues, eachWithin, OpenContext } from "../../runtime/src/call/context.ts";
@@ -260,6 +260,25 @@ describe("the signal", () => {
     expect(signal?.reason).toMatchObject({ code: Code.Canceled, rawMessage: "peer is gone" });
     context.close();
   });
+
+  it.each([
+    [98, Code.Canceled],
+    [99.5, Code.DeadlineExceeded],
+    [200, Code.DeadlineExceeded],
+  ])(
+    "has the code of the call if its client cancels it %d ms after its start, before the timer of 100 ms",
+    (ms, code) => {
+      const peer = exchange();
+      const now = vi.spyOn(performance, "now").mockReturnValue(1_000);
+      onTestFinished(() => now.mockRestore());
+      const context = serve(peer, 100);
+      const { signal } = context;
+      now.mockReturnValue(1_000 + ms);
+      peer.abort();
+      expect(signal?.reason).toMatchObject({ code });
+      context.close();
+    },
+  );
 
   it("has fired already if it is first used after the end", async () => {
     const context = open({ timeoutMs: 10 });

@@ -50,7 +50,6 @@ function observeEach(response: StreamResponse, request: CallRequest, observer: O
   const { context } = request;
   const answered = isAnswered(context);
   if (answered) context.onAnswered((error) => end(cutShort(request) ?? error));
-  if (over) release();
   const observed = {
     [Symbol.asyncIterator]() {
       const messages = run(() => response.messages[Symbol.asyncIterator]());

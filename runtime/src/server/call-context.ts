@@ -22,7 +22,6 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   #peer: Peer | undefined;
   #draining: AbortController | undefined;
   #removeListener: (() => void) | undefined;
-  #closed = false;
   /** The step of the call that may still run when the call ends early. */
   #working: Promise<unknown> | undefined;
   #answer: RpcError | "ok" | undefined;
@@ -42,8 +41,8 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   override get signal(): AbortSignal | undefined {
     if (!this.limited) return this.#exchange.signal;
     const { controller } = this;
-    if (this.#removeListener === undefined && !this.#closed) {
-      this.#removeListener = onAbort(this.#exchange.signal, (error) => controller.abort(error));
+    if (this.#removeListener === undefined && !this.isClosed) {
+      this.#removeListener = onAbort(this.#exchange.signal, (error) => controller.abort(this.late() ?? error));
     }
     return controller.signal;
   }
@@ -92,11 +91,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
 
   override race<T>(work: () => Promise<T>): Promise<T> {
     if (!this.limited) return work();
-    return super.race(() => {
-      const working = work();
-      this.#working = working;
-      return working;
-    });
+    return super.race(() => (this.#working = work()));
   }
 
   protected override end(error: RpcError): void {
@@ -107,7 +102,6 @@ export class ServerContext extends OpenContext implements AnsweredContext {
 
   override close(): void {
     super.close();
-    this.#closed = true;
     this.#removeListener?.();
   }
 
