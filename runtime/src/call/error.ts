@@ -230,13 +230,16 @@ export function isAbortOf(signal: AbortSignal | undefined, thrown: unknown): boo
 
 /** Calls a user's hook. Errors that it throws, synchronously or as a rejection, are printed: they must not fail the call. */
 export function callHook(name: string, hook: () => unknown): void {
-  const report = (reason: unknown): void => reportFailure(name, reason);
   try {
-    const result = hook();
-    if (result instanceof Promise) result.catch(report);
+    reportRejection(name, hook());
   } catch (reason) {
-    report(reason);
+    reportFailure(name, reason);
   }
+}
+
+/** Prints the error of a promise that a user's hook has returned, for which nothing waits. */
+export function reportRejection(name: string, result: unknown): void {
+  if (result instanceof Promise) result.catch((reason: unknown) => reportFailure(name, reason));
 }
 
 /** Prints an error that a user's hook has thrown. */

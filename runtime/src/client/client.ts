@@ -15,7 +15,7 @@ import {
 } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { type CloseOptions, type ContextOptions, eachWithin, OpenContext, StreamContext } from "../call/context.ts";
-import { RpcError, reasonOf, withCaller } from "../call/error.ts";
+import { RpcError, reasonOf, reportRejection, withCaller } from "../call/error.ts";
 import { DONE, eachOf, MessageStream, onlyMessage } from "../call/message-stream.ts";
 import { Metadata, type MetadataInit } from "../call/metadata.ts";
 import { responseCountError, shapeError } from "../call/outcome.ts";
@@ -63,9 +63,9 @@ export interface CallDefaults {
 export interface CallOptions extends CallDefaults {
   /** Signal that cancels the call. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** Callback that receives the leading metadata of the response, before the first message. Default: none. */
+  /** Receives the leading metadata, before the first message. Its errors fail the call; rejections are printed. Default: none. */
   readonly onHeaders?: ((headers: Metadata) => void) | undefined;
-  /** Callback that receives the trailing metadata of the response, after the last message. Default: none. */
+  /** Receives the trailing metadata, after the last message. Default: none. */
   readonly onTrailers?: ((trailers: Metadata) => void) | undefined;
   /** Values for the client's interceptors. Default: none. */
   readonly values?: ContextValues | undefined;
@@ -185,8 +185,8 @@ async function callUnary(
     const request: UnaryRequest = { stream: false, method, message, context, headers, selector };
     const response = await (context.limited ? context.race(() => call(request)) : call(request));
     if (response?.stream !== false) throw shapeError(method, response);
-    options.onHeaders?.(response.headers);
-    options.onTrailers?.(response.trailers);
+    if (options.onHeaders) reportRejection("onHeaders", options.onHeaders(response.headers));
+    if (options.onTrailers) reportRejection("onTrailers", options.onTrailers(response.trailers));
     return response.message;
   } catch (reason) {
     throw withCaller(reason, method.path, context?.target);
@@ -230,7 +230,7 @@ class ResponseStream extends MessageStream {
       if (!step.done && !this.#isOver) return step;
       this.#end();
       if (!step.done) void ended(this.#responses);
-      else options?.onTrailers?.((this.#response as StreamResponse).trailers);
+      else reportRejection("onTrailers", options?.onTrailers?.((this.#response as StreamResponse).trailers));
       return DONE;
     } catch (reason) {
       this.#context?.cancel();
@@ -263,7 +263,7 @@ class ResponseStream extends MessageStream {
     const request: StreamRequest = { stream: true, method, messages, context, headers, selector };
     const response = await context.race(() => call(request));
     if (!response?.stream) throw shapeError(method, response);
-    options.onHeaders?.(response.headers);
+    reportRejection("onHeaders", options.onHeaders?.(response.headers));
     context.waitsFor = "next message";
     this.#response = response;
     if (response.messages instanceof MessageStream) this.#stream = response.messages;

@@ -131,7 +131,7 @@ export function createQueries<C extends object>(
           const next = resume && cached !== undefined ? resume(cached) : request;
           const onHeaders: CallOptions["onHeaders"] = (headers) => {
             client.setQueryData(queryKey, data);
-            options?.onHeaders?.(headers);
+            return options?.onHeaders?.(headers);
           };
           for await (const response of call(next, { ...options, onHeaders, signal }) as AsyncIterable<never>) {
             data = reduce(data, response);

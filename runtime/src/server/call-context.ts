@@ -2,7 +2,7 @@
 import type { ContextValues } from "../call/call.ts";
 import { Status } from "../call/code.ts";
 import { OpenContext } from "../call/context.ts";
-import type { RpcError } from "../call/error.ts";
+import { type RpcError, reportRejection } from "../call/error.ts";
 import type { AnsweredContext } from "../call/outcome.ts";
 import type { Peer } from "../call/peer.ts";
 import { onAbort } from "../call/timer.ts";
@@ -81,6 +81,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
     const values = this.#exchange.values?.();
     if (values === undefined) return super.makeValues();
     if (typeof values?.get === "function" && typeof values.set === "function") return values;
+    reportRejection("the option values", values);
     throw new TypeError("the option values must return a result of createContextValues");
   }
 

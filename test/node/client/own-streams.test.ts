@@ -8,7 +8,7 @@ import { connect as connectTls } from "node:tls";
 import { Code } from "triple-es";
 import { fixed } from "triple-es/discovery";
 import { createServer, createTransport, type NodeTransportOptions } from "triple-es/node";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { arriving, connectGreeter, failureOf, greeter, greetings, startServer } from "../../support/server.ts";
@@ -81,6 +81,7 @@ describe("the option connect", () => {
         },
         () => undefined as unknown as StreamPair,
         () => ({}) as StreamPair,
+        () => Promise.reject(new Error("too late")) as unknown as StreamPair,
         () => ({
           readable: new ReadableStream({ start: (controller) => controller.error(new Error("cut")) }),
           writable: new WritableStream(),
@@ -97,11 +98,20 @@ describe("the option connect", () => {
       ];
       const connect: Connect = (address) => (connects.shift() ?? onSockets)(address);
       const greeter = connectGreeter(`http://localhost:${port}`, { ...options, connect, maxBackoffMs: 0 });
-      for (const text of ["no tunnel", "two streams", "two streams that are not locked", "cut", "a text", "failed"]) {
+      const printed = vi.spyOn(console, "error").mockImplementation(() => {});
+      onTestFinished(() => printed.mockRestore());
+      for (const text of [
+        "no tunnel",
+        ...Array(3).fill("two streams that are not locked"),
+        "cut",
+        "a text",
+        "failed",
+      ]) {
         const { code, rawMessage } = await failureOf(greeter.greet({}));
         expect([code, rawMessage]).toEqual([Code.Unavailable, expect.stringContaining(text)]);
       }
       expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+      expect(printed.mock.calls).toEqual([["triple-es: the option connect failed:", new Error("too late")]]);
     },
   );
 

@@ -302,6 +302,11 @@ describe("the values of a call", () => {
       "no session",
     ],
     ["returns something else", () => ({}) as never, "must return a result of createContextValues"],
+    [
+      "rejects",
+      (async () => Promise.reject(new Error("later"))) as never,
+      "must return a result of createContextValues",
+    ],
   ])("fail the call, and are reported, if the option %s", async (_, values, message) => {
     const errors: unknown[] = [];
     const { baseUrl } = await start({ values, onError: (error) => errors.push(error) });

@@ -6,6 +6,7 @@ import { AsyncResource } from "node:async_hooks";
 import { isIP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { reportConnection } from "../../call/diagnostics.ts";
+import { reportRejection } from "../../call/error.ts";
 import { now, startBackgroundTimer, startTimer } from "../../call/platform.ts";
 import { onAbort } from "../../call/timer.ts";
 import {
@@ -56,7 +57,9 @@ export interface Target {
 function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1", tunnel?: Socket): Socket {
   const { origin, socketPath, tls } = target;
   if (target.connect !== undefined) {
-    return guardSocket(new WebStreamSocket(target.connect(addressOf(target))) as Duplex as Socket);
+    const streams = target.connect(addressOf(target));
+    reportRejection("the option connect", streams);
+    return guardSocket(new WebStreamSocket(streams) as Duplex as Socket);
   }
   if (socketPath !== undefined) return guardSocket(connect({ path: socketPath }));
   if (origin.protocol !== "https:") return tunnel ?? guardSocket(connect(addressOf(target)));
