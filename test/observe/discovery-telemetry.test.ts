@@ -81,6 +81,13 @@ it("counts lists, connections, disconnections and endpoints by state", async () 
   const after = await recorded();
   expect(after["grpc.subchannel.disconnections"]).toBe(1);
   expect(after["triple.client.endpoints ready"]).toBe(0);
+
+  // The endpoints of a transport that is closed take no calls.
+  const other = await start();
+  yieldNext([addressOf(other)]);
+  await expect.poll(() => transport.endpoints()[0]?.state).toBe("ready");
+  await transport.close();
+  expect(await recorded()).toMatchObject({ "triple.client.endpoints ready": 0, "triple.client.endpoints idle": 1 });
   stop();
   expect(Object.keys(await recorded()).filter((name) => name.startsWith("triple.client.endpoints"))).toEqual([]);
 });

@@ -184,10 +184,8 @@ export class Members {
 
   /** The number of listed endpoints that are ready, if it is limited. */
   #countReady(): number {
-    let ready = 0;
-    if (this.#owner.connectAtMost() === Number.POSITIVE_INFINITY) return ready;
-    for (const { state, isListed } of this) if (state === "ready" && isListed) ready++;
-    return ready;
+    if (this.#owner.connectAtMost() === Number.POSITIVE_INFINITY) return 0;
+    return [...this].filter(({ state, isListed }) => state === "ready" && isListed).length;
   }
 
   async #connectTo(member: Member): Promise<void> {
@@ -315,11 +313,12 @@ export class Members {
     this.connectMore();
   }
 
-  /** Stops all timers and watches. */
+  /** Stops all timers and watches. No endpoint takes calls any more. */
   stop(): void {
     for (const member of this) {
       member.stopTimer();
       member.stopWatch();
+      member.state = "idle";
     }
     this.#idle.clear();
   }
