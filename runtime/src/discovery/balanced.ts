@@ -208,7 +208,8 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
         noteObstacle(signal, undefined);
         return reserved;
       }
-      noteObstacle(signal, failure ?? target.awaited);
+      const isUnpicked = isOwn && target.ready.among(request).length > 0;
+      noteObstacle(signal, failure ?? (isUnpicked ? "pick of the balancer" : target.awaited));
       await target.changed(signal);
     }
   }

@@ -2,7 +2,10 @@
 import { once } from "node:events";
 import { createServer as createNetServer } from "node:net";
 import { Code } from "triple-es";
+import { type Balancer, fixed } from "triple-es/discovery";
+import { createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import { connectGreeter, failureOf, startServer } from "../../support/server.ts";
 
 const TRANSPORTS = [
@@ -35,6 +38,19 @@ it.each([
   const { port } = server.address() as { port: number };
   const { message } = await failureOf(connectGreeter(`http://127.0.0.1:${port}`, options).greet({}, { timeoutMs: 50 }));
   expect(message).toBe("[deadline_exceeded] the deadline of 50 ms has passed before the connection");
+});
+
+it.each([
+  ["picker", () => () => undefined],
+  ["balancer", () => undefined],
+])("a deadline that passes because a %s returns nothing says so", async (_, given) => {
+  const { port } = await startServer();
+  // A program without types.
+  const balancer = given as unknown as Balancer;
+  const transport = createTransport({ resolver: fixed([`127.0.0.1:${port}`]), balancer });
+  onTestFinished(() => transport.close());
+  const { message } = await failureOf(createGreetServiceClient(transport).greet({}, { timeoutMs: 200 }));
+  expect(message).toBe("[deadline_exceeded] the deadline of 200 ms has passed before the pick of the balancer");
 });
 
 it("a deadline that passes in a stream says that no further message has come", async () => {
