@@ -41,6 +41,17 @@ describe("the first call", () => {
     expect((await exchange(request())).status).toBe(200);
   });
 
+  it("fails if the resolver ends without a list, which runs again after a delay", async () => {
+    let runs = 0;
+    const { exchange } = createWorld({}, async function* () {
+      if (runs++ > 0) yield [{ address: "a:1" }];
+    });
+    const { rawMessage } = await failureOf(exchange(request()));
+    expect(rawMessage).toBe("cannot reach greet: its resolver has ended without a list of endpoints");
+    await settle(2_000);
+    expect((await exchange(request())).status).toBe(200);
+  });
+
   it("fails at once for an empty list and for endpoints that cannot be reached, and names these", async () => {
     const none = createWorld();
     none.lists.say();

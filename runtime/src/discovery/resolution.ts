@@ -52,14 +52,16 @@ export class Resolution {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    for (;;) {
+    for (let isGiven = false; ; ) {
       try {
         for await (const list of this.#resolver({ signal, ...this.#context(signal) })) {
           if (signal.aborted) return;
+          isGiven = true;
           this.#backoff.reset();
           this.#owner.onList(list);
         }
-        return;
+        if (isGiven || signal.aborted) return;
+        throw new RpcError(Code.Unavailable, "its resolver has ended without a list of endpoints");
       } catch (reason) {
         if (signal.aborted) return;
         this.#owner.onFailure(RpcError.from(reason, Code.Unavailable));
