@@ -235,13 +235,18 @@ export async function checkRules(
     [plain, gray].map(({ address }) => transport.endpoints().find((one) => one.address === address)?.weight).join();
   expect(weights()).toBe("100,100");
   const item = `{ side: provider, addresses: ["${plain.address}"], parameters: { weight: 20 } }`;
-  await write("tagged.configurators", `{ scope: application, key: tagged, configs: [${item}] }`);
-  const weighedMs = await timeUntil(() => weights() === "20,100", 5_000);
-  await write("tagged.configurators", undefined);
-  const restoredMs = await timeUntil(() => weights() === "100,100", 5_000);
+  for (const [name, head] of [
+    ["tagged", "scope: application, key: tagged"],
+    ["greet.v1.GreetService::tagged", "key: tagged/greet.v1.GreetService"],
+  ]) {
+    await write(`${name}.configurators`, `{ ${head}, configs: [${item}] }`);
+    const weighedMs = await timeUntil(() => weights() === "20,100", 5_000);
+    await write(`${name}.configurators`, undefined);
+    const restoredMs = await timeUntil(() => weights() === "100,100", 5_000);
+    const [weighed, restored] = [weighedMs, restoredMs].map(Math.round);
+    figure(`a weight of a provider by ${name} is live after ${weighed} ms, and taken back after ${restored} ms`);
+  }
   expect(failures).toEqual([]);
-  const [weighed, restored] = [weighedMs, restoredMs].map(Math.round);
-  figure(`a weight of a provider is live after ${weighed} ms, and taken back after ${restored} ms`);
 }
 
 /** Reports whether the rules leave no endpoint for a call. */

@@ -266,12 +266,11 @@ export function declaredTypes(types: readonly JavaType[]): DeclaredTypes {
   const open = [...types];
   for (let type = open.pop(); type !== undefined; type = open.pop()) {
     if (typeof type === "string") continue;
-    if ("list" in type) open.push(type.list);
-    else if ("set" in type) open.push(type.set);
-    else if ("array" in type) open.push(type.array);
+    const item = itemOf(type);
+    if (item !== undefined) open.push(item);
     else if ("map" in type) open.push(...type.map);
     else if ("enum" in type) enums.set(type.enum.name, type.enum);
-    else {
+    else if ("class" in type) {
       const declared = type.class();
       // A generic class is declared once for each type argument, with the same name.
       if (seen.has(declared)) continue;

@@ -1,64 +1,73 @@
 /**
- * Providers with dynamic configuration: the rule `APPLICATION.configurators` sets the weight of an instance, which is then
- * registered again, as by Dubbo for Java. Consumers see it like any other weight.
+ * Providers with dynamic configuration: the rules `APPLICATION.configurators` and `SERVICE:VERSION:GROUP.configurators` set the
+ * weights of an instance and of its services, which is then registered again, as by Dubbo for Java. Consumers see them like any
+ * other weight.
  */
 import { Code, RpcError } from "triple-es";
 import type { Instance, Registration, RegistrationEvent } from "triple-es/discovery";
 import { Backoff, callHook, delayInBackground } from "triple-es/internal";
-import type { Rules } from "../rules/service-rules.ts";
+import type { Rules, WeightRule } from "../rules/service-rules.ts";
 import type { DubboSource } from "./dubbo/source.ts";
-import { REGISTRATION_BACKOFF } from "./registration.ts";
+import { changedInstances } from "./metadata-service.ts";
+import { type KeptRegistration, REGISTRATION_BACKOFF } from "./registration.ts";
 
-/** Keeps the weight of a registration up to date with the rule until it is closed. Without rules, returns it unchanged. */
+/** Keeps the weights of a registration up to date with the rules until it is closed. Without rules, returns it unchanged. */
 export function configured(
-  registration: Registration,
+  registration: KeptRegistration,
   instance: Instance,
   rules: Rules | undefined,
   { rule }: Pick<DubboSource, "rule">,
   onEvent: (event: RegistrationEvent) => void = () => {},
 ): Registration {
   if (rules === undefined) return registration;
-  const key = `${instance.application}.configurators`;
-  const weightBy = rules.weights(instance, (reason) => {
-    const message = `the rule ${key} is ignored, and the last one stays: ${reason}`;
-    callHook("the hook onRegistration", () =>
-      onEvent({ type: "failed", error: new RpcError(Code.InvalidArgument, message) }),
-    );
+  const weights = rules.weights(instance, (problem) => {
+    const error = new RpcError(Code.InvalidArgument, problem);
+    callHook("the hook onRegistration", () => onEvent({ type: "failed", error }));
   });
   const ended = new AbortController();
   let given = instance.weight;
-  let ruled: number | undefined;
+  let ruled: readonly (number | undefined)[] = [];
 
-  function apply(text: string | undefined): void {
-    const weight = weightBy(text);
-    if (weight === ruled) return;
-    ruled = weight;
-    registration.update({ weight: ruled ?? given }).catch(() => {});
+  /** Returns the weight of the instance, and its services, each with its weight if that is another one. */
+  function weighted(): Pick<Instance, "weight" | "services"> {
+    const [weight = given, ...others] = ruled;
+    const services = instance.services.map((offered, index) => {
+      const own = others[index] ?? weight;
+      return own === weight ? offered : { ...offered, parameters: { ...offered.parameters, weight: String(own) } };
+    });
+    changedInstances.set(instance, { ...instance, services });
+    return { weight, services };
   }
 
-  let stop = (): void => {};
-  const retry = new Backoff(REGISTRATION_BACKOFF);
+  function apply(): void {
+    const last = ruled;
+    ruled = weights.map(({ weight }) => weight());
+    if (ruled.some((weight, index) => weight !== last[index])) registration.update(weighted()).catch(() => {});
+  }
 
-  /** Watches the rule, again after the registry has failed. */
-  function watch(): void {
+  /** Watches a rule, again after the registry has failed. */
+  function watch(text: WeightRule["text"], retry: Backoff = new Backoff(REGISTRATION_BACKOFF)): void {
     if (ended.signal.aborted) return;
-    stop = rule(key).watch({
-      onValue: apply,
-      onFailure: () => void delayInBackground(retry.next(), ended.signal).then(watch),
+    text.stop = rule(text.key as string).watch({
+      onValue(given) {
+        text.set(given);
+        apply();
+      },
+      onFailure: () => void delayInBackground(retry.next(), ended.signal).then(() => watch(text, retry)),
     });
   }
 
-  watch();
+  for (const { text } of weights) watch(text);
   return {
     ready: registration.ready,
     status: registration.status,
     update(change) {
       given = change.weight ?? given;
-      return registration.update({ ...change, weight: ruled ?? given });
+      return registration.update({ ...change, ...weighted() });
     },
     close(options) {
       ended.abort();
-      stop();
+      for (const { text } of weights) text.stop();
       return registration.close(options);
     },
   };

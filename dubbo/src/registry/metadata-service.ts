@@ -11,27 +11,29 @@ import {
 import { type DescribedService, describeServices, matchKeyOf, revisionOf } from "./dubbo/metadata.ts";
 import { METADATA_VERSION } from "./dubbo/service-instance.ts";
 
-/** The instances that a server describes, by application and revision. */
-const served = new WeakMap<Router, Map<string, Map<string, readonly DescribedService[]>>>();
+/** The instances that a server describes, by application. */
+const served = new WeakMap<Router, Map<string, Set<Instance>>>();
+
+/** What rules have made of instances, which servers describe besides what these were. */
+export const changedInstances: WeakMap<Instance, Instance> = new WeakMap();
 
 /** Adds MetadataServiceV2 to a server, or the instance to the one that was added before. */
 export function serveMetadata(router: Router, instance: Instance): void {
   const { application } = instance;
-  const services = describeServices(instance);
-  const applications = served.get(router) ?? new Map<string, Map<string, readonly DescribedService[]>>();
+  const applications = served.get(router) ?? new Map<string, Set<Instance>>();
   served.set(router, applications);
-  const known = applications.get(application);
-  const revisions = known ?? new Map<string, readonly DescribedService[]>();
-  const current = revisionOf(application, services);
-  revisions.set(current, services);
-  if (known !== undefined) return;
-  applications.set(application, revisions);
+  const instances = applications.get(application) ?? new Set();
+  instances.add(instance);
+  if (applications.has(application)) return;
+  applications.set(application, instances);
   const implementation = {
     getMetadataInfo({ revision }: { readonly revision: string }) {
-      const wanted = revision || ([...revisions.keys()].at(-1) ?? current);
-      const described = revisions.get(wanted);
-      if (described === undefined) throw new RpcError(Code.NotFound, `${application} has no revision "${wanted}" here`);
-      return { app: application, version: wanted, services: Object.fromEntries(described.map(toMessage)) };
+      const states = [...instances].flatMap((one) => [one, changedInstances.get(one) ?? one]).map(describeServices);
+      const all = new Map(states.map((services) => [revisionOf(application, services), services]));
+      const version = revision || ([...all.keys()].at(-1) as string);
+      const services = all.get(version);
+      if (services === undefined) throw new RpcError(Code.NotFound, `${application} has no revision "${version}" here`);
+      return { app: application, version, services: Object.fromEntries(services.map(toMessage)) };
     },
   };
   router.add(MetadataServiceV2Def, implementation, { version: METADATA_VERSION, group: application });

@@ -37,12 +37,15 @@ const DEFAULT_GRACE_MS = 5_000;
 /** The error of requests to a registry that was closed. */
 export const registryClosed = (): RpcError => new RpcError(Code.Canceled, "the registry is closed");
 
+/** A registration whose services can change, too. */
+export type KeptRegistration = Registration & { readonly update: (change: Partial<Instance>) => Promise<void> };
+
 /** Keeps an instance registered. The returned promise of `ready` need not be handled. */
 export function keepRegistered<S extends Session>(
   publisher: Publisher<S>,
   given: Instance,
   onEvent: (event: RegistrationEvent) => void = () => {},
-): Registration {
+): KeptRegistration {
   const ended = new AbortController();
   const changes = new Changes();
   const ready = deferred<void>();
@@ -131,7 +134,7 @@ export function keepRegistered<S extends Session>(
   return {
     ready: ready.promise,
     status: () => (closing === undefined ? confirmed : "closed"),
-    update(change: Parameters<Registration["update"]>[0]) {
+    update(change: Partial<Instance>) {
       if (closing !== undefined)
         return Promise.reject(new RpcError(Code.FailedPrecondition, "the registration is closed"));
       const members = Object.entries(change).filter(([, value]) => value !== undefined);

@@ -109,6 +109,7 @@ function stageOf(
 export function parseAffinityRule(text: string): Rule {
   const document = parseDocument(text);
   const { version, enabled } = readHeader(document);
+  if (text.trim() === "") return () => [];
   if (!version?.startsWith("v3.1")) throw new Error(`configVersion must be v3.1, not ${version ?? "absent"}`);
   const affinity = fieldsOf(document["affinityAware"], "affinityAware");
   const key = textOf(affinity["key"], "affinityAware.key");

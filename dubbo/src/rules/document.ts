@@ -23,8 +23,9 @@ export interface RuleHeader {
   readonly force: boolean;
 }
 
-/** Parses the text of a rule. Throws an `Error` with the reason if it is not YAML with a mapping at its root. */
+/** Parses the text of a rule, which may be empty. Throws an `Error` with the reason if it is not YAML with a mapping at its root. */
 export function parseDocument(text: string): Fields {
+  if (text.trim() === "") return {};
   if (text.length > MAX_LENGTH) throw new Error(`it is longer than ${MAX_LENGTH} characters`);
   const composer = new Composer({ version: "1.1", uniqueKeys: false });
   const [document, ...others] = composer.compose(tokensOf(text), true, text.length);

@@ -3,53 +3,54 @@
  * removes the rule.
  */
 import { parseAffinityRule, parseConditionRule } from "./condition-rule.ts";
-import { type Override, parseConfigurators } from "./configurators.ts";
 import type { Rule } from "./subject.ts";
-import { parseTagRule, tagRouting } from "./tag-rule.ts";
+import { parseTagRule } from "./tag-rule.ts";
 
 /** The kinds of rules that route calls: the ends of their keys. */
 export type RuleKind = "tag-router" | "affinity-router" | "condition-router";
 
-/** The format of a rule: its parser, and what applies without a rule. */
-export interface RuleFormat<T> {
-  readonly parse: (text: string) => T;
-  readonly absent: T;
-}
-
-export const ROUTERS: Readonly<Record<RuleKind, RuleFormat<Rule>>> = {
-  "tag-router": { parse: parseTagRule, absent: tagRouting([], false) },
-  "affinity-router": { parse: parseAffinityRule, absent: () => [] },
-  "condition-router": { parse: parseConditionRule, absent: () => [] },
+/** The parsers of rules by their kinds. An empty text is the one that applies without a rule. */
+export const ROUTERS: Readonly<Record<RuleKind, (text: string) => Rule>> = {
+  "tag-router": parseTagRule,
+  "affinity-router": parseAffinityRule,
+  "condition-router": parseConditionRule,
 };
-
-export const CONFIGURATORS: RuleFormat<readonly Override[]> = { parse: parseConfigurators, absent: [] };
 
 /** The maximum length of a reason, in characters: it may quote a value whose aliases are written out. */
 const MAX_REASON = 500;
 
 export class RuleText<T> {
+  /** The key in the config center. `undefined`: there is no text. */
+  readonly key: string | undefined;
   /** The rule of the last good text, at first the one for no text. */
   rule: T;
-  readonly #format: RuleFormat<T>;
-  readonly #warn: (reason: string) => void;
-  #text: string | undefined;
+  isKnown: boolean;
+  /** Ends the watch of the text. */
+  stop = (): void => {};
+  readonly #parse: (text: string) => T;
+  readonly #warn: (problem: string) => void;
+  #text = "";
 
-  constructor(format: RuleFormat<T>, warn: (reason: string) => void) {
-    this.#format = format;
+  constructor(parse: (text: string) => T, key: string | undefined, warn: (problem: string) => void) {
+    this.#parse = parse;
     this.#warn = warn;
-    this.rule = format.absent;
+    this.key = key;
+    this.rule = parse("");
+    this.isKnown = key === undefined;
   }
 
   /** Replaces the text. */
   set(text = ""): void {
-    if (text === this.#text) return;
+    if (this.isKnown && text === this.#text) return;
     // Before its first text, it may have the rule of another application.
-    if (this.#text === undefined || text.trim() === "") this.rule = this.#format.absent;
+    if (!this.isKnown) this.rule = this.#parse("");
+    this.isKnown = true;
     this.#text = text;
     try {
-      if (text.trim() !== "") this.rule = this.#format.parse(text);
+      this.rule = this.#parse(text);
     } catch (reason) {
-      this.#warn((reason as Error).message.slice(0, MAX_REASON));
+      const { message } = reason as Error;
+      this.#warn(`the rule ${this.key} is ignored, and the last one stays: ${message.slice(0, MAX_REASON)}`);
     }
   }
 }

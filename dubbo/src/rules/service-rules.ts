@@ -1,10 +1,10 @@
 /** The rules of a service that a consumer calls: their keys in a config center, their texts, and their order. */
 import type { Balancer, Endpoint, Instance, Registry, RoutedBalancer, ServiceKey } from "triple-es/discovery";
-import { assertMembers, formatAddress, formatServiceKey } from "triple-es/internal";
-import { type Configurable, callSettingsIn, overridesOf, weightIn } from "./configurators.ts";
+import { assertMembers, formatAddress, formatServiceKey, reasonOf } from "triple-es/internal";
+import { callSettingsIn, type Override, overridesOf, parseConfigurators, weightIn } from "./configurators.ts";
 import { booleanOf } from "./document.ts";
 import { addressOf, routed } from "./routed.ts";
-import { CONFIGURATORS, ROUTERS, type RuleFormat, type RuleKind, RuleText } from "./rule-text.ts";
+import { ROUTERS, type RuleKind, RuleText } from "./rule-text.ts";
 import { type Candidate, keep, type Parameters, type Rule, to } from "./subject.ts";
 
 /** Options of {@link rules}. */
@@ -24,14 +24,15 @@ export interface RulesOptions {
 export interface Rules {
   /** Returns the rules of a service. `host` is the address of the consumer. */
   readonly of: (key: ServiceKey, host: string) => ServiceRules;
-  /**
-   * Returns a function that takes each text of the dynamic configuration of a provider's application, and returns the weight
-   * that it sets for the instance; `undefined`: none.
-   */
-  readonly weights: (
-    instance: Instance,
-    warn: (reason: string) => void,
-  ) => (text: string | undefined) => number | undefined;
+  /** Returns the dynamic configuration of a provider: of its application, and of each of its services. */
+  readonly weights: (instance: Instance, warn: (problem: string) => void) => readonly WeightRule[];
+}
+
+/** The dynamic configuration of a provider's application or service. */
+export interface WeightRule {
+  readonly text: RuleText<readonly Override[]>;
+  /** Returns the weight that is set for all services of the provider, or for this one. `undefined`: none. */
+  readonly weight: () => number | undefined;
 }
 
 /** Watches the text under a key of a config center. Returns the function that ends it. */
@@ -47,8 +48,8 @@ const ORDER: readonly (readonly [kind: RuleKind, owner: "service" | "provider" |
   ["condition-router", "consumer"],
 ];
 
-/** The formats of texts by the ends of their keys. */
-const FORMATS = new Map<string, RuleFormat<unknown>>([...Object.entries(ROUTERS), ["configurators", CONFIGURATORS]]);
+/** The parsers of texts by the ends of their keys. */
+const PARSERS = new Map(Object.entries<(text: string) => unknown>({ ...ROUTERS, configurators: parseConfigurators }));
 
 /**
  * Makes the traffic rules of a consumer: the tag, condition and affinity rules of Dubbo, and its dynamic configuration.
@@ -61,35 +62,32 @@ export function rules(options: RulesOptions): Rules {
     throw new TypeError(`application of rules must be the name of the consumer, not ${JSON.stringify(application)}`);
   }
   for (const [key, text] of Object.entries(texts)) {
-    const format = FORMATS.get(key.slice(key.lastIndexOf(".") + 1));
-    if (format === undefined) throw new TypeError(`texts: ${key} must end with .${[...FORMATS.keys()].join(" or .")}`);
-    new RuleText(format, (reason) => {
-      throw new TypeError(`texts: ${key} is invalid: ${reason}`);
-    }).set(text);
+    const parse = PARSERS.get(key.slice(key.lastIndexOf(".") + 1));
+    if (parse === undefined) throw new TypeError(`texts: ${key} must end with .${[...PARSERS.keys()].join(" or .")}`);
+    try {
+      parse(text);
+    } catch (reason) {
+      throw new TypeError(`texts: ${key} is invalid: ${reasonOf(reason)}`);
+    }
   }
   return { of: (key, host) => new ServiceRules(options, key, host), weights: weightsOf };
 }
 
-const weightsOf: Rules["weights"] = ({ application, host, port, attributes = {} }, warn) => {
-  const rule = new RuleText(CONFIGURATORS, warn);
+const weightsOf: Rules["weights"] = ({ application, host, port, services, attributes = {} }, warn) => {
   const parameters = new Map(Object.entries(attributes));
-  const address = formatAddress(host, port);
-  const subject = { side: "provider", own: host, host, address, application, parameters } as const;
-  return (text) => {
-    rule.set(text);
-    // An instance has one weight for all its services, so items for one of them do not apply.
-    return weightIn(overridesOf(rule.rule, { ...subject, service: undefined }));
+  const subject = { own: host, host, address: formatAddress(host, port), application, parameters };
+  const ruleOf = (name: string, service?: string, common?: RuleText<readonly Override[]>) => {
+    const text = new RuleText(parseConfigurators, `${name}.configurators`, warn);
+    const items = () => [...(common?.rule ?? []), ...text.rule];
+    const weight = () => weightIn(overridesOf(items(), { ...subject, side: "provider", service }));
+    return { text, weight };
   };
+  const own = ruleOf(application);
+  return [own, ...services.map((offered) => ruleOf(ruleName(offered), formatServiceKey(offered), own.text))];
 };
 
-/** A rule of a service. */
-interface OpenRule<T> {
-  /** `undefined`: there is no owner. */
-  readonly key: string | undefined;
-  readonly text: RuleText<T>;
-  isKnown: boolean;
-  stop: () => void;
-}
+/** Returns the name of a service in the keys of rules, in which empty parts stay. */
+const ruleName = ({ service, version = "", group = "" }: ServiceKey): string => `${service}:${version}:${group}`;
 
 /** The rules of a service. They stay while no config center is watched. */
 export class ServiceRules {
@@ -105,21 +103,22 @@ export class ServiceRules {
   #calls = { changes: 0, byMethod: new Map<string, ReturnType<typeof this.overrides>>() };
   readonly #names: { readonly service: string; readonly consumer: string; provider: string | undefined };
   readonly #rules = ORDER.map(([kind]) => this.#create(ROUTERS[kind], undefined));
-  readonly #configurators: readonly OpenRule<(typeof CONFIGURATORS)["absent"]>[];
+  readonly #configurators: readonly RuleText<readonly Override[]>[];
   #watch: WatchText = () => () => {};
   #warn: (problem: string) => void = () => {};
 
-  constructor(options: RulesOptions, { service, group = "", version = "" }: ServiceKey, host: string) {
+  constructor(options: RulesOptions, key: ServiceKey, host: string) {
+    const { service, group, version } = key;
     this.#options = options;
     this.#host = host;
     this.#service = { interface: service, path: service, ...(group && { group }), ...(version && { version }) };
     const { application, parameters } = options;
     const own = { ...this.#service, application, side: "consumer", ...parameters };
     this.#consumer = new Map(Object.entries({ ...own, protocol: "consumer", host, address: host }));
-    this.#names = { service: `${service}:${version}:${group}`, consumer: application, provider: undefined };
-    this.#key = formatServiceKey({ service, group, version });
+    this.#names = { service: ruleName(key), consumer: application, provider: undefined };
+    this.#key = formatServiceKey(key);
     this.#configurators = [application, this.#names.service].map((name) =>
-      this.#create(CONFIGURATORS, `${name}.configurators`),
+      this.#create(parseConfigurators, `${name}.configurators`),
     );
   }
 
@@ -155,25 +154,23 @@ export class ServiceRules {
       this.changes++;
       const rule = this.#create(ROUTERS[kind], key);
       // Calls go on by the rule of the last application until that of the new one is known.
-      if (last !== undefined && !rule.isKnown) rule.text.rule = last.text.rule;
+      if (last !== undefined && !rule.isKnown) rule.rule = last.rule;
       this.#rules[index] = rule;
     }
     return this.#all.every(({ isKnown }) => isKnown);
   }
 
-  #create<T>(format: RuleFormat<T>, key: string | undefined): OpenRule<T> {
-    const warn = (reason: string): void => this.#warn(`the rule ${key} is ignored, and the last one stays: ${reason}`);
-    const rule: OpenRule<T> = { key, text: new RuleText(format, warn), isKnown: key === undefined, stop: () => {} };
+  #create<T>(parse: (text: string) => T, key: string | undefined): RuleText<T> {
+    const rule = new RuleText(parse, key, (problem) => this.#warn(problem));
     this.#open(rule);
     return rule;
   }
 
-  #open(rule: OpenRule<unknown>): void {
+  #open(rule: RuleText<unknown>): void {
     if (rule.key === undefined) return;
     const { texts = {} } = this.#options;
     const set = (text: string | undefined): void => {
-      rule.text.set(text);
-      rule.isKnown = true;
+      rule.set(text);
       this.changes++;
     };
     if (Object.hasOwn(texts, rule.key)) set(texts[rule.key]);
@@ -197,13 +194,12 @@ export class ServiceRules {
     return settings;
   };
 
-  /** Gives endpoints the weights of the dynamic configuration, also those that providers in Java apply to one service. */
+  /** Gives endpoints the weights of the dynamic configuration. Those with `side: provider` are registered by the providers. */
   weigh(endpoints: readonly Endpoint[]): readonly Endpoint[] {
     if (!this.#isConfigured) return endpoints;
     return endpoints.map((endpoint) => {
       const parameters = new Map(Object.entries({ ...endpoint.attributes, ...addressOf(endpoint) }));
-      const set = new Map([...this.#overrides(parameters, "provider"), ...this.#overrides(parameters)]);
-      return { ...endpoint, weight: weightIn(set) ?? endpoint.weight };
+      return { ...endpoint, weight: weightIn(this.#overrides(parameters)) ?? endpoint.weight };
     });
   }
 
@@ -220,21 +216,24 @@ export class ServiceRules {
   };
 
   get #isConfigured(): boolean {
-    return this.#configurators.some(({ text }) => text.rule.length > 0);
+    return this.#configurators.some(({ rule }) => rule.length > 0);
   }
 
   /** The parameters that dynamic configuration replaces in those of an endpoint, the items of the service last. */
-  #overrides(parameters: Parameters, side: Configurable["side"] = "consumer"): Parameters {
+  #overrides(parameters: Parameters, side: "consumer" | "provider" = "consumer"): Parameters {
     const [host = "", address = ""] = [parameters.get("host"), parameters.get("address")];
-    const provider = parameters.get("application") ?? this.#names.provider;
-    const [own, application = ""] = side === "consumer" ? [this.#host, this.#options.application] : [host, provider];
+    const { consumer, provider = "" } = this.#names;
+    const [own, application] = side === "consumer" ? [this.#host, consumer] : [host, provider];
     const subject = { side, own, host, address, application, service: this.#key, parameters };
-    return new Map(this.#configurators.flatMap(({ text }) => [...overridesOf(text.rule, subject)]));
+    return overridesOf(
+      this.#configurators.flatMap(({ rule }) => rule),
+      subject,
+    );
   }
 
   /** Restricts a policy by the rules. */
   route(policy: Balancer): RoutedBalancer {
-    const current = () => [this.#enabled, ...this.#rules.map(({ text }) => text.rule)];
+    const current = () => [this.#enabled, ...this.#rules.map(({ rule }) => rule)];
     return routed(policy, current, this.#consumer, { ...this.#service, side: "provider" });
   }
 }

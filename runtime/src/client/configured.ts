@@ -5,14 +5,14 @@
 import type { Call, CallRequest, CallResponse } from "../call/call.ts";
 import { Status } from "../call/code.ts";
 import { type ContextOptions, eachWithin, OpenContext, StreamContext } from "../call/context.ts";
-import type { Registry } from "../discovery/registry.ts";
 import { isIdempotent, MAX_ATTEMPTS, type RetryOptions, resolvePolicy } from "./attempt-policy.ts";
 import { type AttemptOptions, attemptCalls } from "./retry.ts";
 import { RecentRetries, type RetryThrottle, RetryTokens } from "./retry-budget.ts";
 import type { MethodConfig, ServiceConfig } from "./service-config.ts";
 
-/** What a registry sets for a call, in place of the config, and as `defaults` where the config sets nothing. */
-export type CallOverrides = ReturnType<NonNullable<ReturnType<Registry["resolver"]>["overrides"]>>;
+type CallSettings = Readonly<{ timeoutMs?: number | undefined; retries?: number | undefined }>;
+/** What a registry sets for a call in place of the config, and as `defaults` where the config sets nothing. */
+export type CallOverrides = (CallSettings & { readonly defaults?: CallSettings }) | undefined;
 
 export interface ConfiguredOptions extends Pick<RetryOptions, "onRetry" | "budget">, Pick<AttemptOptions, "ended"> {
   /** Returns what is overridden in a call, at once if it is known. Default: nothing. */

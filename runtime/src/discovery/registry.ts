@@ -69,10 +69,7 @@ export interface Registration {
    * has confirmed it, or closed.
    */
   readonly status: () => "pending" | "registered" | "offline" | "closed";
-  /**
-   * Changes the weight or the attributes, or takes the instance offline and online again. Resolves when the registry has
-   * confirmed it.
-   */
+  /** Changes the weight or the attributes, or takes the instance offline or online. Resolves when the registry has confirmed it. */
   readonly update: (change: Pick<Instance, "weight" | "attributes" | "offline">) => Promise<void>;
   /**
    * Removes the instance. Resolves when the registry has confirmed it, or after `graceMs` milliseconds (default 5,000).
@@ -81,7 +78,7 @@ export interface Registration {
   readonly close: (options?: { readonly graceMs?: number | undefined }) => Promise<void>;
 }
 
-/** The timeout of calls that have none, and the number of attempts after the first. */
+/** The timeout of calls that have none, and attempts after the first. `defaults` apply where a service config sets nothing. */
 type CallSettings = Readonly<{ timeoutMs?: number | undefined; retries?: number | undefined }>;
 
 /** Connection to a registry, which transports and servers share. Close it after them. */
@@ -96,7 +93,7 @@ export interface Registry {
   ) => Resolver & {
     /** Restricts the endpoints that a policy chooses from, as traffic rules do. Default: all endpoints. */
     readonly route?: (policy: Balancer) => RoutedBalancer;
-    /** Returns what the registry sets now; `defaults` apply where a service config sets nothing. Default: nothing. */
+    /** Returns what the registry sets now in place of a service config. Default: nothing. */
     readonly overrides?: (method: Method) => (CallSettings & { readonly defaults?: CallSettings }) | undefined;
   };
   /** Keeps an instance registered, through each loss of the registry, until the registration is closed. Throws after `close`. */

@@ -1,10 +1,11 @@
 /** Dynamic configuration. `npm run interop:rules` compares the same functions with Dubbo for Java. */
 
-import type { Instance, Registration, RegistrationEvent } from "triple-es/discovery";
+import type { Instance, RegistrationEvent } from "triple-es/discovery";
 import { rules } from "triple-es-dubbo/rules";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { configured } from "../../../dubbo/src/registry/configured.ts";
 import type { Text } from "../../../dubbo/src/registry/dubbo/source.ts";
+import type { KeptRegistration } from "../../../dubbo/src/registry/registration.ts";
 import type { Watcher } from "../../../dubbo/src/registry/watch.ts";
 import {
   type Configurable,
@@ -156,14 +157,19 @@ it.each([
 /** Registers an instance with a rule in a config center of the test. */
 function register(instance: Partial<Instance> = {}) {
   const weights: (number | undefined)[] = [];
+  const ofServices: (string | undefined)[][] = [];
   const problems: string[] = [];
   const watchers: Watcher<string | undefined>[] = [];
   const keys: string[] = [];
+  const stopped: unknown[] = [];
   const closings: number[] = [];
-  const kept: Registration = {
+  const kept: KeptRegistration = {
     ready: Promise.resolve(),
     status: () => "registered",
-    update: async ({ weight }) => void weights.push(weight),
+    update: async ({ weight, services = [] }: Partial<Instance>) => {
+      weights.push(weight);
+      ofServices.push(services.map(({ parameters }) => parameters?.["weight"]));
+    },
     close: async () => void closings.push(1),
   };
   const given: Instance = { application: "shop", host: "10.0.1.7", port: 50_051, services: [], ...instance };
@@ -171,7 +177,7 @@ function register(instance: Partial<Instance> = {}) {
     watch(watcher) {
       keys.push(key);
       watchers.push(watcher);
-      return () => void watchers.splice(watchers.indexOf(watcher), 1);
+      return () => void stopped.push(watcher);
     },
     read: async () => undefined,
     change: async () => {},
@@ -181,8 +187,9 @@ function register(instance: Partial<Instance> = {}) {
   };
   const registration = configured(kept, given, rules({ application: "shop" }), { rule }, onEvent);
   onTestFinished(() => registration.close());
-  const set = (text: string | undefined): void => watchers.at(-1)?.onValue(text);
-  return { registration, weights, problems, keys, watchers, set, closings };
+  const set = (text: string | undefined, key = "shop.configurators"): void =>
+    watchers[keys.lastIndexOf(key)]?.onValue(text);
+  return { registration, weights, ofServices, problems, keys, watchers, stopped, set, closings };
 }
 
 const weightRule = (weight: number) => application(`side: provider, parameters: { weight: ${weight} }`, "shop");
@@ -198,6 +205,28 @@ describe("a provider with dynamic configuration", () => {
     set(weightRule(0));
     set("");
     expect(weights).toEqual([7, 0, 50]);
+  });
+
+  it("gives its services the weights of their rules, which replace that of the application", () => {
+    const services = [{ service: "greet.Greeter", group: "blue", version: "1.0" }, { service: "greet.Other" }];
+    const { weights, ofServices, set, keys } = register({ services });
+    const [greeter = "", other = ""] = keys.slice(1);
+    expect([greeter, other]).toEqual(["greet.Greeter:1.0:blue.configurators", "greet.Other::.configurators"]);
+    const set7 = "{ key: blue/greet.Greeter:1.0, configs: [{ side: provider, parameters: { weight: 7 } }] }";
+    set(set7, greeter);
+    set(set7, other);
+    set(weightRule(50));
+    set(application("side: provider, services: [greet.Other], parameters: { weight: 8 }", "shop"));
+    set("", greeter);
+    set("");
+    expect(weights).toEqual([undefined, 50, undefined, undefined, undefined]);
+    expect(ofServices).toEqual([
+      ["7", undefined],
+      ["7", undefined],
+      ["7", "8"],
+      [undefined, "8"],
+      [undefined, undefined],
+    ]);
   });
 
   it("may have an IPv6 address", () => {
@@ -227,7 +256,7 @@ describe("a provider with dynamic configuration", () => {
   });
 
   it("watches the rule again after the registry was lost, until it is closed", async () => {
-    const { registration, watchers, keys, set, weights, closings } = register();
+    const { registration, watchers, stopped, keys, set, weights, closings } = register();
     set(weightRule(7));
     watchers.at(-1)?.onFailure(new Error("the session is lost"));
     await expect.poll(() => keys.length).toBe(2);
@@ -235,6 +264,6 @@ describe("a provider with dynamic configuration", () => {
     expect(weights).toEqual([7, 8]);
     await registration.close();
     expect(closings).toHaveLength(1);
-    expect(watchers).toHaveLength(1);
+    expect(stopped).toEqual([watchers[1]]);
   });
 });

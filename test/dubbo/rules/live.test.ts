@@ -418,17 +418,16 @@ it("conditions on the method, and settings of one, apply to the method that a ge
   await expect.poll(() => hello("greet", "timeout")).toBe('{"greeting":"20 s"}');
 });
 
-it("items of a service with side: provider set the weights of its endpoints, those of consumers win", () => {
+it("consumers leave the weights of items with side: provider to the providers", () => {
   const { own, set } = ruled();
   const endpoints = ["10.0.0.7:1", "10.0.0.8:1"].map((address) => ({ address, attributes: { application: "shop" } }));
   const weights = (...items: string[]): unknown => {
     set(`${SERVICE}::.configurators`, `{ key: ${SERVICE}, configs: [${items}] }`);
     return own.weigh(endpoints).map(({ weight }) => weight);
   };
-  const provider = "{ side: provider, addresses: ['10.0.0.7:1'], applications: [shop], parameters: { weight: 7 } }";
-  expect(weights(provider)).toEqual([7, undefined]);
+  const provider = "{ side: provider, parameters: { weight: 7 } }";
+  expect(weights(provider)).toEqual([undefined, undefined]);
   expect(weights(provider, "{ side: consumer, parameters: { weight: 9 } }")).toEqual([9, 9]);
-  expect(weights(provider.replace("[shop]", "[web]"))).toEqual([undefined, undefined]);
 });
 
 it("settings are remembered for some methods only, because generic calls may name any", () => {

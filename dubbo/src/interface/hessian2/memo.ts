@@ -16,10 +16,6 @@ export class ValueMemo {
     const first = this.#first.get(raw);
     if (first === undefined) this.#first.set(raw, { as, result });
     else if (first.as === as) first.result = result;
-    else {
-      const others = this.#others.get(raw);
-      if (others === undefined) this.#others.set(raw, new Map([[as, result]]));
-      else others.set(as, result);
-    }
+    else this.#others.set(raw, (this.#others.get(raw) ?? new Map()).set(as, result));
   }
 }

@@ -175,8 +175,7 @@ class Writer {
       this.#reference(index);
       return true;
     }
-    if (written === undefined) this.#written.set(value, new Map([[as, this.#references]]));
-    else written.set(as, this.#references);
+    this.#written.set(value, (written ?? new Map()).set(as, this.#references));
     this.#addObject();
     return false;
   }

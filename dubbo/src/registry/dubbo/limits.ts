@@ -24,18 +24,15 @@ export function takeFirst<T>(entries: readonly T[], max: number, list: string, w
 export function checkApplications(names: readonly string[], service: string, warn: Warn): readonly string[] {
   const valid = takeFirst(names, MAX_APPLICATIONS, `the mapping of ${service}`, warn);
   return valid.filter((name) => {
-    const problem = nameProblem(name);
-    if (problem !== undefined) warn(`an application of the mapping of ${service} is skipped: its name ${problem}`);
-    return problem === undefined;
+    const isLong = name.length > MAX_NAME_LENGTH;
+    // Names are parts of paths.
+    if (!isLong && name !== "." && name !== ".." && !/[/\p{Cc}\p{Surrogate}]/u.test(name)) return true;
+    const why = isLong
+      ? `has more than ${MAX_NAME_LENGTH} characters`
+      : `is no part of a path: ${JSON.stringify(name)}`;
+    warn(`an application of the mapping of ${service} is skipped: its name ${why}`);
+    return false;
   });
-}
-
-function nameProblem(name: string): string | undefined {
-  if (name.length > MAX_NAME_LENGTH) return `has more than ${MAX_NAME_LENGTH} characters`;
-  // Names are parts of paths.
-  if (name === "." || name === ".." || /[/\p{Cc}\p{Surrogate}]/u.test(name))
-    return `is no part of a path: ${JSON.stringify(name)}`;
-  return undefined;
 }
 
 /** The number of entries in one step: parsing them takes a few milliseconds. */

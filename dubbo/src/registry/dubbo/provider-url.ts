@@ -45,10 +45,10 @@ export function providerParameters(instance: Instance, offered: OfferedService):
   const { application, weight = 100, since, attributes } = instance;
   return {
     ...attributes,
+    weight: String(weight),
     ...serviceParameters(application, offered),
     dynamic: "true",
     ...(since !== undefined && { timestamp: String(since) }),
-    weight: String(weight),
   };
 }
 

@@ -1,10 +1,12 @@
 /** The services of instances, which their metadata services tell. The tree and the connections are the test's own. */
 import { createInMemoryTransport, createRouter } from "triple-es";
 import type { Endpoint, InstanceConnection } from "triple-es/discovery";
+import { rules } from "triple-es-dubbo/rules";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { writeGoInstance } from "../../../../dubbo/src/registry/dubbo/service-instance.ts";
 import { serveMetadata } from "../../../../dubbo/src/registry/metadata-service.ts";
 import { createTreeRegistry, type Tree } from "../../../../dubbo/src/registry/tree.ts";
+import type { Watcher } from "../../../../dubbo/src/registry/watch.ts";
 
 const SERVICE = "greet.v1.GreetService";
 
@@ -47,4 +49,63 @@ it("an instance whose metadata service has not answered is asked again, although
   expect([asked, lists.map((list) => list.length)]).toEqual([3, [1, 0]]);
   await vi.advanceTimersByTimeAsync(600_000);
   expect(asked).toBe(3);
+});
+
+it("the weight that a rule gives to one service is registered at both levels", async () => {
+  const services = [{ service: SERVICE }, { service: "greet.v1.Other" }];
+  const instance = { application: "shop", host: "10.0.0.1", port: 50_051, services };
+  const router = createRouter();
+  serveMetadata(router, instance);
+  const entries = new Map<string, string>();
+  let setRule = (_text: string): void => {};
+  const tree = {
+    session: async () => ({
+      lost: new AbortController().signal,
+      put: async (path: string, content: string) => void entries.set(path, content),
+      remove: async (path: string) => void entries.delete(path),
+    }),
+    change: async () => {},
+    watchNames(path: string, { onValue }: Watcher<readonly string[]>) {
+      onValue([...entries.keys()].flatMap((one) => (one.startsWith(`${path}/`) ? one.slice(path.length + 1) : [])));
+      return () => {};
+    },
+    watchContents(path: string, { onValue }: Watcher<ReadonlyMap<string, string>>) {
+      onValue(new Map([...entries].filter(([one]) => one.startsWith(`${path}/`))));
+      return () => {};
+    },
+    watchContent(path: string, { onValue }: Watcher<string | undefined>) {
+      if (path === `/dubbo/config/dubbo/${SERVICE}::.configurators`) setRule = onValue;
+      return () => {};
+    },
+    close: async () => {},
+  } as unknown as Tree;
+  const open = (): InstanceConnection => ({
+    call: createInMemoryTransport(router, { protocol: "grpc" }).call,
+    close: async () => {},
+  });
+  const weightsOf = (levels: "instance" | "interface"): Promise<unknown[]> => {
+    const options = {
+      servers: ["127.0.0.1:2379"],
+      levels,
+      providedBy: { [SERVICE]: ["shop"], "greet.v1.Other": ["shop"] },
+    };
+    const { resolver } = createTreeRegistry(tree, writeGoInstance, options);
+    return Promise.all(
+      services.map(async (key) => {
+        const end = new AbortController();
+        onTestFinished(() => end.abort());
+        const context = { signal: end.signal, next: async () => {}, configure() {}, warn() {} };
+        for await (const list of resolver(key, { open })(context)) return list.map(({ weight }) => weight);
+        return undefined;
+      }),
+    );
+  };
+  const options = { servers: ["127.0.0.1:2379"], rules: rules({ application: "shop" }) };
+  const registration = createTreeRegistry(tree, writeGoInstance, options).register(instance);
+  onTestFinished(() => registration.close());
+  await registration.ready;
+  expect(await weightsOf("instance")).toEqual([[100], [100]]);
+  setRule(`{ key: ${SERVICE}, configs: [{ side: provider, parameters: { weight: 7 } }] }`);
+  await expect.poll(() => weightsOf("interface")).toEqual([[7], [100]]);
+  expect(await weightsOf("instance")).toEqual([[7], [100]]);
 });

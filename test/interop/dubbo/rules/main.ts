@@ -157,7 +157,7 @@ function compareConfigurations(command: readonly string[], count: number, random
 function decide(given: RuleCase, random: () => number, router?: number): string[] {
   const { consumer, host, providers, texts, call, isRandom } = given;
   const all = KINDS.map((kind, index) => {
-    const rule = new RuleText(ROUTERS[kind], () => {});
+    const rule = new RuleText(ROUTERS[kind], kind, () => {});
     for (const text of texts[index] ?? []) rule.set(text);
     return rule.rule;
   });
