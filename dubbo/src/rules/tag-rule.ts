@@ -99,12 +99,11 @@ function groupsOf(tags: readonly Tag[], all: readonly Candidate[]): Groups {
 /** Returns the group of a tag: of its longest level that has one, or of exactly the tag if the call forces it. */
 function groupOf(groups: Groups, tag: string, isForced: boolean): ReadonlySet<Candidate> | undefined {
   if (isForced || !tag.includes(LEVEL_SEPARATOR)) return groups.get(tag);
+  // Peers may send thousands of levels: each group is compared, not each level.
   const levels = tag.split(LEVEL_SEPARATOR).filter((level) => level !== "");
-  for (let count = levels.length; count > 0; count--) {
-    const group = groups.get(levels.slice(0, count).join(LEVEL_SEPARATOR));
-    if (group !== undefined) return group;
-  }
-  return undefined;
+  const path = [...levels, ""].join(LEVEL_SEPARATOR);
+  const found = [...groups].filter(([name]) => name !== "" && path.startsWith(name + LEVEL_SEPARATOR));
+  return found.sort(([a], [b]) => b.length - a.length)[0]?.[1];
 }
 
 /** Returns the headers that pass the tag of a call on to a call that its handler makes. */

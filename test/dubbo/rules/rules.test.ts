@@ -60,6 +60,24 @@ tags:
     expect(route({ text: text(true), providers: withoutA })({ "dubbo.tag": "gray" })).toBe("");
   });
 
+  it.each([
+    ["gray|x|y", "b"],
+    ["gray|x", "b"],
+    ["|gray||x|", "b"],
+    ["gray|xy", "a"],
+    ["gray", "a"],
+    ["|", "c"],
+    [`gray|x${"|y".repeat(30_000)}`, "b"],
+  ])("choose the longest level of a tag that has a group: %.12s", (tag, expected) => {
+    const tags = ["gray: 10.0.0.7", "gray|x: 10.0.0.8", ": 10.0.0.9"].map((one) => one.split(": "));
+    const groups = tags.map(([name = "", address]) => `{ name: "${name}", addresses: ["${address}"] }`);
+    const choose = route({
+      text: `tags: [${groups}]`,
+      providers: { a: at("10.0.0.7"), b: at("10.0.0.8"), c: at("10.0.0.10") },
+    });
+    expect(choose({ "dubbo.tag": tag })).toBe(expected);
+  });
+
   it("match parameters of endpoints", () => {
     const match = 'configVersion: v3.0\ntags: [{ name: beta, match: [{ key: env, value: { exact: "b" } }] }]';
     const choose = route({ text: match, providers: { a: { ...at("10.0.0.1"), env: "b" }, c: at("10.0.0.2") } });
