@@ -11,7 +11,8 @@ export type Resolved =
   | { readonly kind: "declared"; readonly declaration: Node; readonly specifier?: string; readonly name?: string }
   /** A name that no file of the program declares: a global type, or an error. */
   | { readonly kind: "global"; readonly name: string }
-  | { readonly kind: "missing"; readonly module: string }
+  /** `isFound`: there is the module, but it does not export the name. */
+  | { readonly kind: "missing"; readonly module: string; readonly isFound: boolean }
   /** A name that files re-export from each other although none of them declares it. */
   | { readonly kind: "circular"; readonly module: string };
 
@@ -35,7 +36,7 @@ export function resolve(name: Node): Resolved {
     }
     const next: TypeSymbol | undefined = symbol.getImmediatelyAliasedSymbol();
     if (next === undefined || next.getDeclarations().length === 0) {
-      return { kind: "missing", module: imported?.module ?? name.getText() };
+      return { kind: "missing", module: imported?.module ?? name.getText(), isFound: imported?.isFound === true };
     }
     symbol = next;
   }
@@ -67,7 +68,7 @@ function moduleOf(name: Node): string | undefined {
   return statement?.getModuleSpecifierValue();
 }
 
-function isTypeDeclaration(node: Node): boolean {
+export function isTypeDeclaration(node: Node): boolean {
   return (
     Node.isInterfaceDeclaration(node) ||
     Node.isClassDeclaration(node) ||
@@ -77,21 +78,23 @@ function isTypeDeclaration(node: Node): boolean {
   );
 }
 
-/** Returns the module from which a name is imported, and its name there. */
-function importOf(symbol: TypeSymbol): { module: string; name: string } | undefined {
+/** Returns the module from which a name is imported, whether there is a file of it, and the name there. */
+function importOf(symbol: TypeSymbol): { module: string; name: string; isFound: boolean } | undefined {
   const [declaration] = symbol.getDeclarations();
-  if (Node.isImportSpecifier(declaration)) {
-    return { module: declaration.getImportDeclaration().getModuleSpecifierValue(), name: declaration.getName() };
+  if (
+    !Node.isImportSpecifier(declaration) &&
+    !Node.isImportClause(declaration) &&
+    !Node.isExportSpecifier(declaration)
+  ) {
+    return undefined;
   }
-  if (Node.isImportClause(declaration)) {
-    const statement = declaration.getFirstAncestorByKindOrThrow(IMPORT);
-    return { module: statement.getModuleSpecifierValue(), name: "default" };
-  }
-  if (Node.isExportSpecifier(declaration)) {
-    const module = declaration.getExportDeclaration().getModuleSpecifierValue();
-    return module === undefined ? undefined : { module, name: declaration.getName() };
-  }
-  return undefined;
+  const statement = Node.isExportSpecifier(declaration)
+    ? declaration.getExportDeclaration()
+    : declaration.getFirstAncestorByKindOrThrow(IMPORT);
+  const module = statement.getModuleSpecifierValue();
+  const name = Node.isImportClause(declaration) ? "default" : declaration.getName();
+  const isFound = statement.getModuleSpecifierSourceFile() !== undefined;
+  return module === undefined ? undefined : { module, name, isFound };
 }
 
 /** Reports whether a file cannot export the declaration because it is in a namespace. */

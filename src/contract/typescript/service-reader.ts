@@ -16,7 +16,8 @@ import { checkSyntax, readDeep } from "../read/syntax.ts";
 import { checkPlaces } from "../read/tag-check.ts";
 import { commentOf, deprecationOf, hasTag, tagValue } from "../read/tags.ts";
 import { isOfLibrary, isOfLibraryType } from "./compiler-types.ts";
-import { missingModule, undeclared, WireReader } from "./wire-reader.ts";
+import { DeclaredNames, nameIn } from "./declared-names.ts";
+import { WireReader } from "./wire-reader.ts";
 import type {
   ContractMethod,
   ContractService,
@@ -29,10 +30,14 @@ import type {
 /** Reads the contracts of the files, ordered by path. Errors are added to `problems`. */
 export function readTypeScriptContracts(files: readonly SourceFile[], problems: Problems): TypeScriptContract[] {
   for (const project of new Set(files.map((file) => file.getProject()))) project.resolveSourceFileDependencies();
+  const all = new Set(files.flatMap((file) => file.getProject().getSourceFiles()));
+  const own = [...all].filter((file) => !file.isInNodeModules() && !isOfLibrary(file));
+  const isParsed = own.map((file) => checkSyntax(file, problems)).every(Boolean);
+  for (const file of own) checkPlaces(file, RULE_TAG, problems);
   const reader = new ServiceReader(problems);
   const sorted = [...files].sort((a, b) => (a.getFilePath() < b.getFilePath() ? -1 : 1));
   const contracts = sorted.map((file): TypeScriptContract => {
-    const read = (): ContractService[] => (checkSyntax(file, problems) ? readServices(file, reader, problems) : []);
+    const read = (): ContractService[] => (isParsed ? readServices(file, reader) : []);
     return { file: file.getFilePath(), services: readDeep(file, problems, read) ?? [] };
   });
   const known = new Set<string>();
@@ -46,11 +51,7 @@ export function readTypeScriptContracts(files: readonly SourceFile[], problems: 
 /** Matches a comment with a rule. */
 const RULE_TAG = /^[/* \t]*@(min|max|int|minLength|maxLength|minItems|maxItems|pattern|format)\b/m;
 
-function readServices(file: SourceFile, reader: ServiceReader, problems: Problems): ContractService[] {
-  checkImports(file, problems);
-  for (const one of file.getProject().getSourceFiles()) {
-    if (!one.isInNodeModules() && !isOfLibrary(one)) checkPlaces(one, RULE_TAG, problems);
-  }
+function readServices(file: SourceFile, reader: ServiceReader): ContractService[] {
   return file
     .getInterfaces()
     .filter(isService)
@@ -72,23 +73,15 @@ function isService(node: InterfaceDeclaration): boolean {
   );
 }
 
-/** Reports imports of files that do not exist, whose types the compiler replaces with `any`. */
-function checkImports(file: SourceFile, problems: Problems): void {
-  for (const statement of file.getImportDeclarations()) {
-    const name = statement.getModuleSpecifierValue();
-    if (name.startsWith(".") && statement.getModuleSpecifierSourceFile() === undefined) {
-      problems.error(statement.getModuleSpecifier(), `there is no file ${name}`);
-    }
-  }
-}
-
 class ServiceReader {
   readonly #problems: Problems;
+  readonly #names: DeclaredNames;
   readonly #types: WireReader;
 
   constructor(problems: Problems) {
     this.#problems = problems;
-    this.#types = new WireReader(problems);
+    this.#names = new DeclaredNames(problems);
+    this.#types = new WireReader(problems, this.#names);
   }
 
   read(node: InterfaceDeclaration): ContractService {
@@ -99,6 +92,7 @@ class ServiceReader {
     }
     if (homeOf(node, {}).name === undefined) this.#problems.error(node, `${name} is a service and must be exported`);
     if (node.getTypeParameters().length > 0) this.#problems.error(node, "a service cannot have type parameters");
+    for (const clause of node.getHeritageClauses()) this.#names.check(clause);
     const deprecated = hasTag(node, "deprecated");
     const methods = node
       .getType()
@@ -183,10 +177,8 @@ class ServiceReader {
       if (Node.isTypeQuery(one) || Node.isImportTypeNode(one)) this.#problems.error(one, unnamed(one));
       if (Node.isComputedPropertyName(one) && !Node.isLiteralLike(one.getExpression()))
         this.#problems.error(one, `${one.getText()} is not known to generated code; write the name itself`);
-      if (!Node.isTypeReference(one) && !Node.isExpressionWithTypeArguments(one)) return [];
-      const written = Node.isTypeReference(one) ? one.getTypeName() : one.getExpression();
-      const isMember = Node.isQualifiedName(written) && Node.isEnumMember(written.getSymbol()?.getDeclarations()[0]);
-      const name = isMember ? written.getLeft() : written;
+      const name = nameIn(one);
+      if (name === undefined) return [];
       const home = this.#homeOf(name);
       return home === undefined ? [] : [{ start: name.getStart() - start, end: name.getEnd() - start, home }];
     });
@@ -195,8 +187,6 @@ class ServiceReader {
 
   #homeOf(name: Node): TypeHome | undefined {
     const resolved = resolve(name);
-    if (resolved.kind === "missing") this.#problems.error(name, missingModule(resolved.module));
-    else if (resolved.kind !== "declared") this.#problems.error(name, undeclared(name.getText()));
     if (resolved.kind !== "declared" || isOfLibrary(resolved.declaration)) return undefined;
     // The type reader refuses type parameters.
     if (Node.isTypeParameterDeclaration(resolved.declaration)) return undefined;

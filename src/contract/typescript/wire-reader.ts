@@ -1,7 +1,6 @@
 /** Reads the types of messages, as the compiler resolves them. */
 import { Node, SymbolFlags, SyntaxKind, type Type, type TypeNode, type Symbol as TypeSymbol, ts } from "ts-morph";
 import type { Problems } from "../model/diagnostics.ts";
-import { resolve } from "../read/resolve.ts";
 import { commentOf } from "../read/tags.ts";
 import {
   argumentNode,
@@ -16,6 +15,7 @@ import {
   unbranded,
   withoutUndefined,
 } from "./compiler-types.ts";
+import type { DeclaredNames } from "./declared-names.ts";
 import { aliasesOf, hasRules, leavesOf, rulesOf, type TaggedRules } from "./rules.ts";
 import { constantOfType, joinTypes, type UnionMember } from "./unions.ts";
 import { type Form, formOf, type NamedType, type WireField, type WireType } from "./wire-type.ts";
@@ -41,38 +41,22 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
 /** Maximum number of declared types, each in the one before. A generic type that contains itself with other arguments exceeds it. */
 const MAX_DEPTH = 100;
 
-/** Returns the error for an import whose module is not there. */
-export const missingModule = (module: string): string =>
-  `there is no module ${module}; if it is a path of a tsconfig, name that with --project`;
-
-/** Types of Node and of pages, which the compiler does not load here, each with a replacement. */
-const PLATFORM: Readonly<Record<string, string>> = {
-  Blob: "Uint8Array",
-  Buffer: "Uint8Array",
-  File: "Uint8Array",
-  ReadableStream: "AsyncIterable",
-  URL: "string",
-};
-
-/** Returns the error for a name that neither the contract nor the language declares. */
-export function undeclared(name: string): string {
-  const instead = Object.hasOwn(PLATFORM, name) ? PLATFORM[name] : undefined;
-  return instead === undefined ? `${name} is not declared` : `${name} has no form in JSON; use ${instead}`;
-}
-
 const ANY_STRING: WireType = { kind: "string", rules: {} };
 
 export class WireReader {
   readonly #problems: Problems;
+  readonly #names: DeclaredNames;
   readonly #named = new Map<ts.Type, NamedType>();
   #depth = 0;
 
-  constructor(problems: Problems) {
+  constructor(problems: Problems, names: DeclaredNames) {
     this.#problems = problems;
+    this.#names = names;
   }
 
   /** Reads the type of a message, which a node of the source declares. */
   readMessage(typeNode: TypeNode, declaration: Node): WireType {
+    if (!this.#names.check(typeNode)) return ANY_STRING;
     return this.#present(typeNode.getType(), this.#place(typeNode, typeNode, declaration));
   }
 
@@ -153,9 +137,6 @@ export class WireReader {
     // The text of a type that is not found is its name, if it has arguments.
     const word = base.isAny() ? "any" : base.getFlags() & ts.TypeFlags.ESSymbolLike ? "symbol" : base.getText();
     const replacement = Object.hasOwn(REPLACEMENTS, word) ? REPLACEMENTS[word] : undefined;
-    const resolved = word === "any" && Node.isTypeReference(node) ? resolve(node.getTypeName()) : undefined;
-    if (resolved?.kind === "missing") return this.#fail(node, missingModule(resolved.module));
-    if (resolved?.kind === "global") return this.#fail(node, undeclared(resolved.name));
     if (replacement !== undefined) return this.#fail(node, `${word} has no form in JSON; ${replacement}`);
     if (base.isTypeParameter()) return this.#fail(node, `${word} has no form in JSON; name the type`);
     return undefined;

@@ -290,7 +290,16 @@ describe("an error", () => {
     ],
     [
       'import type { X } from "./gone.js";\nexport interface S { m(it: X): Promise<void> }',
-      "1:24: error: there is no file ./gone.js",
+      "2:28: error: there is no file ./gone.js",
+    ],
+    [shape("Partial<P>", "export interface P extends Gone { a: string }"), "2:28: error: Gone is not declared"],
+    [
+      shape("P", 'import { Base } from "@acme/base";\nexport class P extends Base { a = "x" as const }'),
+      "3:24: error: there is no module @acme/base; if it is a path of a tsconfig, name that with --project",
+    ],
+    [
+      'import type { X } from "./gone.js";\nexport interface S extends X { m(): Promise<void> }',
+      "2:28: error: there is no file ./gone.js",
     ],
     [
       "export interface S { m(a: string, b: number): Promise<void> }",
@@ -343,6 +352,22 @@ describe("an error", () => {
     ],
   ])("names the place and the remedy: %s", (text, problem) => {
     expect(read(text).problems.join("\n")).toContain(problem);
+  });
+
+  it("names the place in an imported file", () => {
+    const others = {
+      "b.ts":
+        'export type { Y } from "./c.js";\nexport interface X extends Z { a: string }\nimport type { Z } from "./c.js";',
+      "c.ts": "export interface W { a: string }",
+    };
+    const text = 'import type { X, Y } from "./b.js";\nexport interface S { m(x: X): Promise<Y> }';
+    expect(read(text, others).problems).toEqual([
+      "a.ts:2:39: error: ./c.js does not export Y",
+      "b.ts:2:28: error: ./c.js does not export Z",
+    ]);
+    expect(read(text, { ...others, "c.ts": "export interface Z {" }).problems).toEqual([
+      "c.ts:1:21: error: '}' expected.",
+    ]);
   });
 
   const tagged = (tag: string, type: string): string =>
