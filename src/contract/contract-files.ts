@@ -2,11 +2,12 @@
  * The contract files of a run.
  */
 import { existsSync } from "node:fs";
-import { dirname, relative, resolve } from "node:path";
+import { basename, dirname, relative, resolve } from "node:path";
 import { InMemoryFileSystemHost, type Project, type SourceFile } from "ts-morph";
 import { type Arguments, ArgumentsError } from "./arguments.ts";
 import { openProject } from "./read/contract-reader.ts";
 import { TOO_DEEP } from "./read/syntax.ts";
+import { SUPPORT_FILE } from "./typescript/service-file.ts";
 
 export interface ContractFiles {
   readonly files: readonly SourceFile[];
@@ -14,6 +15,11 @@ export interface ContractFiles {
   readonly root: string;
   /** Reports whether the patterns of the run match an absolute path. The file need not exist. */
   readonly covers: (path: string) => boolean;
+}
+
+/** Reports whether a command writes files of this name. */
+export function isGenerated(path: string): boolean {
+  return /_triple(?:\.d)?\.ts$/.test(path) || basename(path) === SUPPORT_FILE;
 }
 
 /** Finds the files that the patterns match, except generated ones. */
@@ -26,7 +32,7 @@ export function findContracts(args: Arguments, folder: string, open = openProjec
   const mistakes: string[] = [];
   for (const pattern of wanted) {
     const paths = project.getFileSystem().globSync([absolute(pattern), ...without]);
-    const found = paths.filter((path) => !/_triple(?:\.d)?\.ts$/.test(path));
+    const found = paths.filter((path) => !isGenerated(path));
     if (found.length === 0) mistakes.push(`no file matches ${pattern}`);
     for (const path of found) {
       const name = relative(folder, path);

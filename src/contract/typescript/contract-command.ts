@@ -5,7 +5,7 @@ import { Project, type ProjectOptions, type SourceFile, ts } from "ts-morph";
 import { fileHead, type OutputFile, sourceOf } from "../../print/file-head.ts";
 import { type Arguments, ArgumentsError } from "../arguments.ts";
 import { type Outcome, writeOutput } from "../command.ts";
-import { findContracts } from "../contract-files.ts";
+import { findContracts, isGenerated } from "../contract-files.ts";
 import { Problems } from "../model/diagnostics.ts";
 import { contractDocument } from "./openapi-document.ts";
 import { protoFile } from "./proto-file.ts";
@@ -36,7 +36,7 @@ export function openTypedProject(tsConfigFilePath: string | undefined, more: Pro
 }
 
 interface ContractOutcome extends Outcome {
-  /** The files that the contracts consist of. */
+  /** The paths of the files that the contracts consist of, there or not. */
   readonly sources: readonly string[];
 }
 
@@ -92,11 +92,24 @@ function supportFile(out: string, source: string): OutputFile {
   return { path, text: `${head}\n${readFileSync(source, "utf8")}` };
 }
 
-/** Returns the files that the contracts consist of: they and all that they import, without packages. */
+/** Returns the paths that the contracts consist of: they and all that they import, found or not, without packages. */
 function sourcesOf(files: readonly SourceFile[]): string[] {
   const [first] = files;
   const all = first?.getProject().getSourceFiles() ?? [];
-  return all.filter((file) => !file.isInNodeModules()).map((file): string => file.getFilePath());
+  return all
+    .filter((file) => !file.isInNodeModules())
+    .flatMap((file) => {
+      const path = file.getFilePath();
+      const imports = [...file.getImportDeclarations(), ...file.getExportDeclarations()];
+      const relatives = imports.filter((one) => one.isModuleSpecifierRelative());
+      return [path, ...relatives.map((one) => resolve(dirname(path), one.getModuleSpecifierValue() ?? ""))];
+    });
+}
+
+/** Returns the folder of a path, or the nearest one that exists. */
+function folderOf(path: string): string {
+  const folder = dirname(path);
+  return existsSync(folder) || folder === path ? folder : folderOf(folder);
 }
 
 /** Milliseconds without a further change before files are read: editors write a file in several steps. */
@@ -127,12 +140,13 @@ export function watchContract(
 
   function observe(): void {
     for (const watcher of watchers) watcher.close();
-    const folders = isClosed ? [] : new Set(sources.map((source) => dirname(source)).filter((one) => existsSync(one)));
+    const folders = isClosed ? [] : new Set(sources.map(folderOf));
     watchers = Array.from(folders, (one) => watch(one, (_event, name) => changed(name)));
   }
 
   function changed(name: string | null): void {
-    if (name !== null && (!name.endsWith(".ts") || name.endsWith("_triple.ts") || name === SUPPORT_FILE)) return;
+    // A name without an extension may be that of a folder.
+    if (name !== null && (!/^[^.]+$|\.ts$/.test(name) || isGenerated(name))) return;
     clearTimeout(timer);
     timer = setTimeout(run, QUIET_MS);
   }

@@ -57,6 +57,8 @@ describe("a run", () => {
       'import type { User } from "./model/user.js";\nimport * as t from "./triple-contract.js";',
     );
     expect(run("src/**/*.ts")).toMatchObject({ status: 0, stdout: "0 files written, 2 unchanged\n" });
+    rmSync(join(folder, "src/api.ts"));
+    expect(() => run("src/*.ts")).toThrow(/ is in src\/user\.ts$/);
   });
 
   it("writes to another folder, with documents, and checks it", () => {
@@ -127,6 +129,12 @@ describe("the watch mode", () => {
       write("src/api.new", API.replace("id: string", "id: bigint"));
       renameSync(join(folder, "src/api.new"), join(folder, "src/api.ts"));
       await isWritten("find(id: bigint, options?: CallOptions)");
+      rmSync(join(folder, "src/model"), { recursive: true });
+      await vi.waitFor(() => expect(outcomes.at(-1)?.stderr).toContain("there is no file ./model/user.js"), {
+        timeout: 10_000,
+      });
+      write("src/model/user.ts", "export interface User { name: boolean }\n");
+      await isWritten('name: t.boolean(fields["name"], "name", at),');
     } finally {
       end();
     }
