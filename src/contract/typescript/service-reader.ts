@@ -73,6 +73,8 @@ function isService(node: InterfaceDeclaration): boolean {
   );
 }
 
+const METHODS_ONLY = "a service has methods only: write order(request: Order): Promise<Receipt>";
+
 class ServiceReader {
   readonly #problems: Problems;
   readonly #names: DeclaredNames;
@@ -93,22 +95,22 @@ class ServiceReader {
     if (homeOf(node, {}).name === undefined) this.#problems.error(node, `${name} is a service and must be exported`);
     if (node.getTypeParameters().length > 0) this.#problems.error(node, "a service cannot have type parameters");
     for (const clause of node.getHeritageClauses()) this.#names.check(clause);
+    const type = node.getType();
+    const signatures = [...type.getCallSignatures(), ...type.getConstructSignatures()].map((one) =>
+      one.getDeclaration(),
+    );
+    for (const one of [...signatures, ...node.getIndexSignatures()]) this.#problems.error(one, METHODS_ONLY);
     const deprecated = hasTag(node, "deprecated");
-    const methods = node
-      .getType()
-      .getProperties()
-      .flatMap((property) => {
-        const [declaration, again] = property.getDeclarations();
-        if (declaration !== undefined && Node.isMethodSignature(declaration) && again === undefined) {
-          return [this.#method(declaration, wireName, deprecated)];
-        }
-        const problem =
-          again === undefined
-            ? "a service has methods only: write order(request: Order): Promise<Receipt>"
-            : "a method cannot have overloads; give each a name of its own";
-        this.#problems.error(again ?? declaration ?? node, problem);
-        return [];
-      });
+    const methods = type.getProperties().flatMap((property) => {
+      const [declaration, again] = property.getDeclarations();
+      if (declaration !== undefined && Node.isMethodSignature(declaration) && again === undefined) {
+        return [this.#method(declaration, wireName, deprecated)];
+      }
+      const problem =
+        again === undefined ? METHODS_ONLY : "a method cannot have overloads; give each a name of its own";
+      this.#problems.error(again ?? declaration ?? node, problem);
+      return [];
+    });
     return {
       node,
       name,

@@ -327,6 +327,10 @@ describe("an error", () => {
       "export interface S { m(): Promise<void>; a: string }",
       "1:42: error: a service has methods only: write order(request: Order): Promise<Receipt>",
     ],
+    ...["new(): Promise<void>", "(): Promise<void>", "[key: string]: unknown"].map((signature) => [
+      `export interface S { m(): Promise<void>; ${signature} }`,
+      "1:42: error: a service has methods only: write order(request: Order): Promise<Receipt>",
+    ]),
     [
       "export interface S { m(): Promise<void>; m(a: string): Promise<void> }",
       "1:42: error: a method cannot have overloads; give each a name of its own",
