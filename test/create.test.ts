@@ -76,7 +76,9 @@ describe.each(["proto", "typescript"] as const)("a project of %s", (contract) =>
     await npmRun(name, "types");
     for (const file of filesOf(name).filter((path) => !path.startsWith("src/gen/"))) {
       const text = readFileSync(join(folder, name, file), "utf8");
-      expect(text, file).not.toMatch(/ (?:\/\/|#|<!--) (?:no )?(?:proto|typescript|page|registry)(?: -->)?$/m);
+      expect(text, file).not.toMatch(
+        / (?:\/\/|#|<!--) (?:no )?(?:proto|typescript|page|registry|pnpm|yarn|bun)(?: -->)?$/m,
+      );
       if (file.endsWith("yaml") || file.endsWith("yml")) expect(parse(text)).toBeTypeOf("object");
     }
     expect(filesOf(name).includes("compose.yaml")).toBe(registry !== "none");
@@ -184,6 +186,29 @@ describe("the program", () => {
         ["tsconfig.json"],
       ),
     );
+  });
+
+  it.each([
+    ["pnpm/12.21.0 npm/? node/v20.20.2", "pnpm", ["pnpm-workspace.yaml"]],
+    ["pnpm/9.15.9 npm/? node/v20.20.2", "pnpm", []],
+    ["yarn/1.22.22 npm/? node/v20.20.2", "yarn", [".yarnrc", ".yarnrc.yml"]],
+    ["bun/1.4.5 npm/? node/v24.3.0", "bun", []],
+  ])("writes the commands of the package manager that starts it: %s", async (agent, manager, settings) => {
+    const name = agent.slice(0, agent.indexOf(" ")).replaceAll(/\W/g, "-");
+    const options = { cwd: folder, env: { ...env, npm_config_user_agent: agent } };
+    const args = [compiled("create/src/main.ts"), name, "--page", "--yes"];
+    const { stdout } = await run(process.execPath, args, options);
+    expect(stdout).toMatch(new RegExp(`\n {2}${manager} install\n {2}${manager} run dev\n`));
+    const npm = await create(`${name}-npm`, "--page", "--yes").then(() => filesOf(`${name}-npm`));
+    expect(filesOf(name).filter((file) => !npm.includes(file))).toEqual(settings);
+    for (const file of filesOf(name)) {
+      expect(readFileSync(join(folder, name, file), "utf8"), file).not.toMatch(/\bnp[mx]\b| # (no )?(pnpm|yarn|bun)$/m);
+    }
+    expect(readManifest(name).packageManager).toBe(agent.split(" ")[0]?.replace("/", "@"));
+    const { jobs } = parse(readFileSync(join(folder, name, ".github/workflows/ci.yml"), "utf8"));
+    const commands: string[] = jobs.test.steps.map(({ run }: { run?: string }) => run ?? "");
+    expect(commands).toContain(`${manager} install --frozen-lockfile`);
+    expect(commands).toContain(manager === "bun" ? "bun run test" : `${manager} test`);
   });
 
   it("fills an empty folder and one that has only a repository", async () => {

@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 /**
  * The program of `npm create triple-es`: creates a project from the parts in `templates`. Each part is a folder of files; the
- * answers to three questions choose the parts. A line of a file may end with a comment that names a part, such as `// page`:
- * it is kept, without the comment, if the part was chosen. `// no page` is for the other case.
+ * answers to three questions choose the parts, and so does the package manager that started it, whose commands replace those of
+ * npm. A line of a file may end with a comment that names a part, such as `// page`: it is kept, without the comment, if the
+ * part was chosen. `// no page` is for the other case.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
@@ -39,6 +40,14 @@ const QUESTIONS = {
 
 type Answers = Record<keyof typeof QUESTIONS, string>;
 
+/** The commands of other package managers that differ from those of npm by more than the name. */
+const COMMANDS: Record<string, Record<string, string>> = {
+  pnpm: { "npm ci": "pnpm install --frozen-lockfile", npx: "pnpm exec" },
+  yarn: { "npm ci": "yarn install --frozen-lockfile", npx: "yarn run" },
+  // `bun test` is the runner of Bun.
+  bun: { "npm ci": "bun install --frozen-lockfile", "npm test": "bun run test", npx: "bunx" },
+};
+
 /** A mistake of the user, whose message is printed without a stack. */
 class UsageError extends Error {}
 
@@ -46,7 +55,11 @@ class UsageError extends Error {}
 class AbortedError extends Error {}
 
 /** The comment at the end of a line that names the part it belongs to. */
-const TAG = / (?:\/\/|#|<!--) (no )?(proto|typescript|page|registry)(?: -->)?$/;
+const TAG = / (?:\/\/|#|<!--) (no )?(proto|typescript|page|registry|pnpm|yarn|bun)(?: -->)?$/;
+
+/** The package manager that started this program, and its version. npm does so too if none is named. */
+const [, MANAGER = "npm", VERSION = ""] =
+  /^(pnpm|yarn|bun)\/(\d[^ ]*)/.exec(process.env["npm_config_user_agent"] ?? "") ?? [];
 
 try {
   await main();
@@ -151,27 +164,45 @@ function create(folder: string, { contract, page, registry }: Answers): readonly
   const parts = ["common", contract];
   if (page === "yes") parts.push("page");
   if (registry !== "none") parts.push("registry", registry);
+  // Before version 10, pnpm takes the settings of a single package from elsewhere.
+  if (MANAGER === "yarn" || (MANAGER === "pnpm" && Number.parseInt(VERSION, 10) >= 10)) parts.push(MANAGER);
   const manifest: Manifest = { name: packageName(folder) };
+  if (MANAGER !== "npm") manifest["packageManager"] = `${MANAGER}@${VERSION}`;
   const written: string[] = [];
   for (const part of parts) {
     const source = join(TEMPLATES, part);
-    for (const entry of readdirSync(source, { recursive: true, withFileTypes: true })) {
-      if (!entry.isFile()) continue;
-      const path = join(entry.parentPath, entry.name);
-      const text = readFileSync(path, "utf8");
-      if (entry.name === "package.json") {
+    for (const path of filesIn(source)) {
+      const text = forManager(readFileSync(join(source, path), "utf8"));
+      if (path === "package.json") {
         merge(manifest, JSON.parse(text));
         continue;
       }
       // npm leaves files named .gitignore out of packages.
-      const target = path.slice(source.length + 1).replace("gitignore", ".gitignore");
-      write(join(folder, target), chooseLines(text, parts));
+      const target = path.replace("gitignore", ".gitignore");
+      write(join(folder, target), chooseLines(text, [...parts, MANAGER]));
       written.push(target);
     }
   }
   sortDependencies(manifest);
   write(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
   return [...written, "package.json"];
+}
+
+/** The paths of all files below a folder. In a zip file, from which Yarn runs this program, entries have no `parentPath`. */
+function* filesIn(folder: string, below = ""): Iterable<string> {
+  for (const name of readdirSync(join(folder, below))) {
+    const path = join(below, name);
+    if (statSync(join(folder, path)).isDirectory()) yield* filesIn(folder, path);
+    else yield path;
+  }
+}
+
+/** Replaces the commands of npm by those of the package manager. */
+function forManager(text: string): string {
+  const commands = COMMANDS[MANAGER];
+  return commands === undefined
+    ? text
+    : text.replace(/\b(?:npm ci|npm test|npx|npm)\b/g, (word) => commands[word] ?? word.replace("npm", MANAGER));
 }
 
 function write(path: string, text: string): void {
@@ -241,5 +272,6 @@ function describe(folder: string, { contract, page, registry }: Answers, files: 
     "npm run dev",
     "npm run client    (in a second terminal)",
   ];
-  return `Created ${files.length} files in ${resolve(folder)}: ${answers}.\n\n${commands.map((line) => `  ${line}\n`).join("")}`;
+  const lines = commands.map((line) => `  ${line}\n`).join("");
+  return `Created ${files.length} files in ${resolve(folder)}: ${answers}.\n\n${forManager(lines)}`;
 }
