@@ -98,6 +98,16 @@ const TEXTS = [
   ["bsr/Dockerfile", "protoc-gen-triple-es@", "\n"],
 ];
 
+/** The headings of Changesets, with those of the changelog. */
+const HEADINGS = { Major: "Breaking changes", Minor: "Changes", Patch: "Fixes" };
+
+/** Gives what Changesets has written into the changelog the style of the rest: without hashes of commits. */
+function setChangelog(text) {
+  return text
+    .replace(/^### (Major|Minor|Patch) Changes$/gm, (_, kind) => `### ${HEADINGS[kind]}`)
+    .replace(/^- [0-9a-f]{7}: /gm, "- ");
+}
+
 /** Returns the files that differ, each with the text that it should have. Throws an `Error` if that cannot be told. */
 export function outdatedFiles() {
   const { version: before } = JSON.parse(read("runtime/package.json"));
@@ -122,7 +132,9 @@ export function outdatedFiles() {
       rest.replace(/^plugin_version: .*\n/m, (line) => `${line}source_url: ${REPOSITORY}\n`),
     );
   }
-  if (!read("CHANGELOG.md").includes(`\n## ${version}`)) throw new Error(`CHANGELOG.md has no section ${version}`);
+  const changelog = read("CHANGELOG.md");
+  if (setChangelog(changelog) !== changelog) texts.set("CHANGELOG.md", setChangelog(changelog));
+  if (!changelog.includes(`\n## ${version}`)) throw new Error(`CHANGELOG.md has no section ${version}`);
   return texts;
 }
 

@@ -74,11 +74,12 @@ it("writes a new version and a repository into all files", async () => {
   expect(read("runtime/src/version.ts")).toContain('"1.2.3"');
 });
 
-it("bumps the version of all packages from changesets, and writes them into the changelog", async () => {
+it("bumps the version of all packages from changesets, and writes them into the changelog in its style", async () => {
   const { folder, read, write, script } = await copyWith({});
   const start = read("CHANGELOG.md").indexOf("\n## ") + 1;
   const sections = read("CHANGELOG.md").slice(start);
   write(".changeset/one.md", '---\n"protoc-gen-triple-es": patch\n---\n\nThe first change.\n');
+  write(".changeset/both.md", '---\n"protoc-gen-triple-es": minor\n---\n\nA change\nof two lines.\n');
   write(".changeset/two.md", '---\n"protoc-gen-triple-es": major\n---\n\nThe second change.\n');
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"), "junction");
   const identity = ["-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false"];
@@ -100,8 +101,9 @@ it("bumps the version of all packages from changesets, and writes them into the 
   const changelog = read("CHANGELOG.md");
   expect(changelog).toMatch(/^# Changelog\n/);
   expect(changelog.endsWith(`\n\n${sections}`)).toBe(true);
-  expect(changelog.slice(start, -sections.length)).toMatch(
-    /^## 1\.0\.0\n\n### Major Changes\n\n- .*The second change\.\n\n### Patch Changes\n\n- .*The first change\.\n\n$/,
+  expect(changelog.slice(start, -sections.length)).toBe(
+    "## 1.0.0\n\n### Breaking changes\n\n- The second change.\n\n### Changes\n\n- A change\n  of two lines.\n\n" +
+      "### Fixes\n\n- The first change.\n\n",
   );
 });
 
