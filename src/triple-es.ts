@@ -33,9 +33,11 @@ process.exitCode = status;
 
 async function run([command, ...rest]: readonly string[]): Promise<Outcome> {
   if (command === "--version" || command === "-v") return { status: 0, stdout: `triple-es ${version}\n`, stderr: "" };
-  if (command === "--help" || command === "-h") return { status: 0, stdout: usage, stderr: "" };
+  if (command === "--help" || command === "-h" || command === "help") return { status: 0, stdout: usage, stderr: "" };
   if (command === undefined) return { status: 1, stdout: "", stderr: usage };
-  if (!isCommand(command)) return failure(`there is no command "${command}"${suggestion(command, COMMANDS)}`);
+  if (!isCommand(command)) {
+    return failure(`there is no command "${command}"${suggestion(command, COMMANDS) || "; see triple-es --help"}`);
+  }
   try {
     if (command === "migrate") return await migrate(rest);
     if (command === "replay") return await replay(rest);

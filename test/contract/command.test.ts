@@ -326,7 +326,7 @@ describe("the executable", () => {
     );
     expect(start("interface", "--help").stdout).toContain("--import-extension js");
     expect(start("--version").stdout).toMatch(/^triple-es v\d+\.\d+\.\d+\n$/);
-    expect(start("-h")).toEqual(start("--help"));
+    for (const name of ["-h", "help"]) expect(start(name)).toEqual(start("--help"));
     expect(start("-v")).toEqual(start("--version"));
   });
 
@@ -336,6 +336,7 @@ describe("the executable", () => {
       stdout: "",
       stderr: 'triple-es: there is no command "interfaec", did you mean "interface"?\n',
     });
+    expect(start("serve").stderr).toBe('triple-es: there is no command "serve"; see triple-es --help\n');
     expect(start().status).toBe(1);
     expect(start("interface", "--out").stderr).toMatch(/^triple-es: --out needs a value.*\ntriple-es: no contracts/);
   });
