@@ -66,6 +66,7 @@ describe.skipIf(!isInstalled)("the compiler of the playground", () => {
     ["its example", PROTO],
     ["the proto file of the demo", readDocument("proto/greet/v1/greet.proto").replace(/^\/\/.*\n+/, "")],
     ["each kind of element", RICH],
+    ["a file without a package", PROTO.replace("package hello.v1;", "")],
   ])("has the descriptor of buf for %s, from which the plugin generates the same code", (_, source) => {
     const [ours, theirs] = [compile(source, NAME), judge(source)];
     /** Without positions and reserved numbers, which the playground leaves out, and without values that have no effect. */

@@ -22,14 +22,14 @@ export class ProtoError extends Error {
 /** Compiles the text of a file of syntax `proto3` to its descriptor. Throws a {@link ProtoError}. */
 export function compile(source: string, name: string): FileDescriptorProto {
   try {
-    const { root, package: pkg = "", imports = [] } = parse(source);
+    const { root, package: pkg, imports = [] } = parse(source);
     if (!/^\s*syntax\s*=\s*"proto3"/m.test(source)) throw new NameError('the syntax must be "proto3"', "syntax");
     for (const path of imports) {
       const known = protobuf.common.get(path)?.nested;
       if (known == null) throw new NameError(`"${path}" is not a file of the well-known types`, path);
       root.addJSON(known);
     }
-    return fileOf(name, pkg, imports, root.define(pkg));
+    return fileOf(name, pkg, imports, pkg === undefined ? root : root.define(pkg));
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     throw new ProtoError(error.message.replace(/ \(line \d+\)$/, ""), source, offsetOf(error, source));

@@ -33,7 +33,7 @@ export class NameError extends Error {
 /** The descriptor of a file whose package is the namespace. Throws a {@link NameError}. */
 export function fileOf(
   name: string,
-  pkg: string,
+  pkg: string | undefined,
   dependency: string[],
   space: protobuf.NamespaceBase,
 ): FileDescriptorProto {
@@ -44,7 +44,7 @@ export function fileOf(
     comment == null ? [] : [{ path, leadingComments: comment.replaceAll(/^/gm, " "), span: [0, 0, 0] }];
   return create(FileDescriptorProtoSchema, {
     name,
-    package: pkg,
+    ...(pkg === undefined ? {} : { package: pkg }),
     syntax: "proto3",
     dependency,
     messageType: types.map(messageOf),
