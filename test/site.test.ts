@@ -253,6 +253,15 @@ describe.skipIf(!isInstalled)("the built site", () => {
       expect(await page.locator(".line.highlighted").count()).toBe(0);
     });
 
+    it("has no page that is wider than a phone", async () => {
+      const { page, url } = await open("/");
+      await page.setViewportSize({ width: 390, height: 800 });
+      for (const path of ["/", "/introduction.html", "/guide.html", "/options.html", "/bench.html", "/playground/"]) {
+        await page.goto(url + path);
+        expect(await page.evaluate("document.documentElement.scrollWidth"), path).toBe(390);
+      }
+    });
+
     it("has the code and a picture on the first screen, and leads to the playground", async () => {
       const { page, url, requests, errors } = await open("/");
       await page.setViewportSize({ width: 1280, height: 800 });
