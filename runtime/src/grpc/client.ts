@@ -37,7 +37,7 @@ import {
 import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
 import { inflate, internalError } from "./messages.ts";
 import { failure, receiveMessages } from "./response.ts";
-import { httpStatusError, markReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
+import { httpStatusError, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
 /** The header with a request's message type, for servers and proxies that cannot derive it from the path. */
 const MESSAGE_TYPE = "grpc-message-type";
@@ -71,6 +71,8 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     const { method, context } = request;
     const counted: RequestContext = context;
     let response: HttpResponse | undefined;
+    /** The error that the server has sent. */
+    let received: RpcError | undefined;
     try {
       const encoded = encode(request, request.message);
       const body = new WholeBody(encoded instanceof Uint8Array ? encoded : await encoded);
@@ -84,32 +86,36 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       try {
         bytes = await response.body.bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
       } catch (complaint) {
-        throw statusIfReceived(response, headers) ?? complaint;
+        received = statusIfReceived(response, headers);
+        throw complaint;
       }
-      const failed = readEnd(response, headers, bytes.length > 0);
-      if (failed !== undefined) throw failed;
+      received = readEnd(response, headers, bytes.length > 0);
+      if (received !== undefined) throw received;
       const envelope = onlyEnvelope(bytes, maxMessageBytes, responseCountError, method);
       if (counted.receivedBytes !== undefined) counted.receivedBytes = envelope.data.length;
       const data = envelope.compressed ? await inflate(envelope.data, compression, options) : envelope.data;
       const { trailers } = response;
       const error = method.payload && grpcPayload(method).readError?.({ headers, trailers, bytes: data }, options);
-      if (error !== undefined) throw markReceived(error);
+      received = error && RpcError.from(error);
+      if (received !== undefined) throw received;
       const decoded = decode(method, data);
       const message = decoded instanceof Promise ? await decoded : decoded;
       return { stream: false, message, headers, trailers: metadataOf(trailers) };
     } catch (reason) {
-      throw failure(reason, response, context);
+      throw received ?? failure(reason, response, context);
     }
   }
 
   async function callStream(request: StreamRequest): ReturnType<Call> {
     const { method, context } = request;
     let response: HttpResponse | undefined;
+    let received: RpcError | undefined;
     try {
       response = await exchange(httpRequest(request, await requestBody(request)));
       const headers = userMetadata(response.headers);
       const compression = checkResponse(response, method);
-      throwTrailersOnly(response);
+      received = trailersOnlyError(response);
+      if (received !== undefined) throw received;
       const trailers = new Metadata();
       const messages = receiveMessages(response, response.body, {
         inflate: (data) => inflate(data, compression, options),
@@ -120,7 +126,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       });
       return { stream: true, messages, headers, trailers };
     } catch (reason) {
-      throw failure(reason, response, context);
+      throw received ?? failure(reason, response, context);
     }
   }
 
@@ -244,11 +250,10 @@ function grpcPayload(method: PayloadMethod): GrpcPayload {
   throw new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
 }
 
-/** Throws the error of a stream with a trailers-only response. Such a call may be retried. */
-function throwTrailersOnly(response: HttpResponse): void {
-  if (!response.headers.has("grpc-status")) return;
+/** Returns the error of a stream with a trailers-only response, and cancels its body. Such a call may be retried. */
+function trailersOnlyError(response: HttpResponse): RpcError | undefined {
+  if (!response.headers.has("grpc-status")) return undefined;
   const error = readEnd(response, response.headers, false);
-  if (error === undefined) return;
-  cancelBody(response.body);
-  throw error;
+  if (error !== undefined) cancelBody(response.body);
+  return error;
 }

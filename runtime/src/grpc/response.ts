@@ -7,7 +7,7 @@ import type { Body } from "../http/body.ts";
 import type { HttpResponse } from "../http/exchange.ts";
 import { localError } from "../protocol/error.ts";
 import { type MessageReading, ReceivedMessages } from "./messages.ts";
-import { isReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
+import { readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
 /** Settings for reading the messages of a response. */
 export interface ResponseReading extends Pick<MessageReading, "inflate" | "options" | "decode"> {
@@ -32,7 +32,7 @@ export function receiveMessages(
       hasBody = true;
       return decode(bytes);
     },
-    failed: (reason) => failure(statusIfReceived(response, headers) ?? reason, response, context),
+    failed: (reason) => statusIfReceived(response, headers) ?? failure(reason, response, context),
     ended() {
       const error = readEnd(response, headers, hasBody);
       if (error !== undefined) throw error;
@@ -41,9 +41,8 @@ export function receiveMessages(
   });
 }
 
-/** Returns the error of a call unchanged if the server sent it; adds a status to a local error. */
+/** Adds a status to an error of this side. One that the server has sent keeps its own. */
 export function failure(reason: unknown, response: HttpResponse | undefined, { timeoutMs }: CallContext): RpcError {
-  if (isReceived(reason)) return RpcError.from(reason);
   const error = localError(reason, response === undefined ? Status.ClientError : Status.BadResponse);
   // A server that enforces the deadline resets the stream with CANCEL, which may arrive before this side's timer fires.
   if (error.code !== Code.Canceled || timeoutMs() !== 0) return error;

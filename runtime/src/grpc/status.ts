@@ -101,34 +101,19 @@ export function readError(trailers: Metadata, headers: Metadata): RpcError | und
   return new RpcError(code, message, { headers, trailers: metadata, details: readDetails(trailers) });
 }
 
-/** Errors that the server sent, whose status must not be set by this side. */
-const received = new WeakSet<object>();
-
-/** Marks an error as received from the server. */
-export function markReceived<Received extends Error | undefined>(error: Received): Received {
-  if (error !== undefined) received.add(error);
-  return error;
-}
-
-/** Reports whether an error was received from the server. */
-export function isReceived(reason: unknown): boolean {
-  return typeof reason === "object" && reason !== null && received.has(reason);
-}
-
 /**
  * Returns the error of a call that has ended: from its trailers, or from its headers if the response has neither body
  * nor trailers (trailers-only). Returns `undefined` for success.
  */
 export function readEnd(response: HttpResponse, headers: Metadata, hasBody: boolean): RpcError | undefined {
   const trailersOnly = !hasBody && response.trailers.size === 0 && response.headers.has("grpc-status");
-  const error = trailersOnly ? readError(response.headers, new Metadata()) : readError(response.trailers, headers);
-  return error && markReceived(error);
+  return trailersOnly ? readError(response.headers, new Metadata()) : readError(response.trailers, headers);
 }
 
 /** Returns the received error in `grpc-status`, usually the cause of local decoding errors, which it replaces. */
 export function statusIfReceived({ headers, trailers }: HttpResponse, metadata: Metadata): RpcError | undefined {
-  if (trailers.has("grpc-status")) return markReceived(readError(trailers, metadata));
-  return headers.has("grpc-status") ? markReceived(readError(headers, new Metadata())) : undefined;
+  if (trailers.has("grpc-status")) return readError(trailers, metadata);
+  return headers.has("grpc-status") ? readError(headers, new Metadata()) : undefined;
 }
 
 /** Returns the user's metadata, without the fields of HTTP and gRPC. */

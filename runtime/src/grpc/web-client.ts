@@ -27,18 +27,21 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
   return async (request) => {
     const { method, context } = request;
     const payload = (method.payload as Payload | undefined)?.httpRpc ?? schemas;
+    const trailers = new Metadata();
     let response: HttpResponse | undefined;
+    let messages: ReceivedMessages;
     try {
       response = await exchange(httpRequest(request, payload, await encode(request, payload)));
-      const headers = userMetadata(response.headers);
-      const trailers = new Metadata();
-      const messages = decodeEach(request, payload, checkResponse(response, payload), trailers);
-      if (request.stream) return { stream: true, messages, headers, trailers };
-      const message = await onlyMessage(messages, (received) => responseCountError(method, received));
-      return { stream: false, message, headers, trailers };
+      messages = decodeEach(request, payload, checkResponse(response, payload), trailers);
     } catch (reason) {
       throw failure(reason, response, context);
     }
+    const headers = userMetadata(response.headers);
+    if (request.stream) return { stream: true, messages, headers, trailers };
+    const message = await onlyMessage(messages, (count) =>
+      failure(responseCountError(method, count), response, context),
+    );
+    return { stream: false, message, headers, trailers };
   };
 
   async function encode(request: CallRequest, payload: HttpRpcPayload): Promise<Uint8Array> {
