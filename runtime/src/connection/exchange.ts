@@ -92,7 +92,6 @@ export class ConnectionExchange implements StreamSink, BodySender {
 
   /** Cancels the exchange when the signal fires, until the stream closes. */
   follow(signal: AbortSignal): void {
-    if (this.stream.closed) return;
     this.#unlink = onAbort(signal, (error) => this.fail(error));
   }
 
@@ -126,9 +125,8 @@ export class ConnectionExchange implements StreamSink, BodySender {
     const body = new IncomingBody(this.stream, [], this.#owner.collecting, cancelStream);
     this.#body = body;
     this.#received = { status, headers: this.#owner.metadataOf(fields), body, trailers: NO_METADATA };
-    const context = this.#request?.context;
+    const { context } = this.#request as HttpRequest;
     if (context?.sentAt !== undefined) context.respondedAt = now();
-    if (this.#request === undefined) return;
     this.#request = undefined;
     this.#resolve(this.#received);
   }
@@ -149,9 +147,6 @@ export class ConnectionExchange implements StreamSink, BodySender {
 
   /** Without arguments, the connection has ended. */
   onReset(code = 0, by: ResetBy = "connection", isUnprocessed = false): void {
-    // After a complete response the server may reset the stream because it does not read the rest of the request (RFC 9113,
-    // section 8.1).
-    if (this.#end === "complete") return;
     const error = this.#errorOf(code, by);
     this.#end = error;
     if (by !== "connection") {

@@ -71,7 +71,6 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   #refs = 0;
   /** The open exchanges that do not count. */
   readonly #background = new Set<ConnectionExchange>();
-  #isClosing = false;
   /** True once the server's SETTINGS have arrived. */
   #wasReady = false;
   /** The last two lists of fields: most responses have the headers and trailers of the previous one. */
@@ -119,7 +118,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   }
 
   get open(): boolean {
-    return this.#engine.state === "open" && !this.#isClosing && !this.#socket.destroyed;
+    return this.#engine.state === "open" && !this.#socket.destroyed;
   }
 
   onEvent(event: ConnectionEvent): void {
@@ -170,6 +169,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     this.#io.end();
   }
 
+  /** Handles the close of the socket, after {@link #onOver}. */
   onClose(error: Error | undefined): void {
     // A connection that was never ready is reported by the failure of its handshake.
     if (this.#wasReady) {
@@ -177,8 +177,6 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
       reportConnection("client", "closed", this.peer, text);
     }
     this.#stopTicks();
-    this.#handshake?.onFailed(error);
-    this.#handshake = undefined;
     this.#owner.onUnusable(this, false);
     this.#onClosed();
   }
@@ -255,7 +253,6 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
 
   close(): Promise<void> {
     if (this.#socket.destroyed) return Promise.resolve();
-    this.#isClosing = true;
     // The caller waits for the end, so the program must not exit before it.
     this.#socket.ref?.();
     this.#engine.goAway(ErrorCode.NoError, true);
