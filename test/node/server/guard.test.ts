@@ -50,7 +50,7 @@ class FakeRequest implements WatchedRequest {
   index = 0;
   collecting = false;
   received = 0;
-  hasResponded = false;
+  isOver = false;
   unsent = 0;
   get stream(): Stream {
     return this as unknown as Stream;
@@ -325,7 +325,7 @@ describe("the message of a unary call", () => {
 describe("when memory is short, what has stalled for 5 s is ended", () => {
   it.each<[name: string, state: Partial<FakeRequest>, end: "reset" | "stop"]>([
     ["an upload", { collecting: true, received: MIB }, "stop"],
-    ["a response", { hasResponded: true, unsent: MIB }, "reset"],
+    ["a response", { isOver: true, unsent: MIB }, "reset"],
     ["a stream of messages", { unsent: MIB }, "reset"],
   ])("%s", (_, state, end) => {
     const budget = new MemoryBudget(2 * MIB);
@@ -358,7 +358,7 @@ describe("when memory is short, what has stalled for 5 s is ended", () => {
 describe("a response", () => {
   const limits = { stallTimeoutMs: 5_000 };
   const answered = (bytes: number): FakeRequest =>
-    Object.assign(new FakeRequest(), { hasResponded: true, unsent: bytes });
+    Object.assign(new FakeRequest(), { isOver: true, unsent: bytes });
 
   it.each([
     [1, 5],
@@ -385,7 +385,7 @@ describe("a response", () => {
     const guarded = new Guarded(limits);
     const call = guarded.open(Object.assign(new FakeRequest(), { unsent: 100 }));
     guarded.pass(60_000);
-    call.hasResponded = true;
+    call.isOver = true;
     guarded.pass(5_000);
     expect(call.reset).not.toHaveBeenCalled();
     guarded.pass(2_000);

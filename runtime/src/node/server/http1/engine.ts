@@ -145,8 +145,8 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   }
 
   /** Forgets a request whose exchange has ended: an idle connection must not keep its body. */
-  onRequestClosed(request: ServedHttp1Request): void {
-    if (this.#request === request) this.#request = undefined;
+  onRequestClosed(): void {
+    this.#request = undefined;
   }
 
   /** Lets the connection end after the response that begins now, if the connection is old. */

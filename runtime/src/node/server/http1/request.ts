@@ -17,7 +17,7 @@ export interface Http1RequestOwner extends ReceivedRequestOwner {
   /** True if the client has ended its side of the connection. */
   readonly hasEnded: boolean;
   /** Called when nothing more is sent or received. */
-  onRequestClosed(request: ServedHttp1Request): void;
+  onRequestClosed(): void;
   /** Called before a response begins. */
   beginResponse(): void;
 }
@@ -109,6 +109,6 @@ export class ServedHttp1Request
   onClosed(): void {
     this.abortSignal();
     this.outgoing?.onClosed();
-    this.owner.onRequestClosed(this);
+    this.owner.onRequestClosed();
   }
 }

@@ -53,10 +53,10 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   /** The WebSocket that carries the connection; `undefined` if the socket does. */
   readonly #tunnel: WebSocketTunnel | undefined;
   readonly #upgrade: WebSocketUpgrade | undefined;
+  /** Stops the timer that runs between the two GOAWAY frames of a shutdown. */
   #stopTimer: (() => void) | undefined;
-  /** True if this side has begun graceful shutdown, and true if it has sent the final GOAWAY. */
+  /** True if this side has begun graceful shutdown. */
   #isLeaving = false;
-  #isGone = false;
 
   constructor(service: Http2Service, socket: Socket, connections: ServedConnections, upgrade?: WebSocketUpgrade) {
     super(service, socket, upgrade?.peer ?? readPeer(socket, "h2"), connections);
@@ -134,10 +134,10 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   }
 
   #finishLeaving(): void {
-    this.#stopTimer?.();
+    if (this.#stopTimer === undefined) return;
+    this.#stopTimer();
     this.#stopTimer = undefined;
-    if (this.connection.isOver || this.#isGone) return;
-    this.#isGone = true;
+    if (this.connection.isOver) return;
     this.connection.goAway(ErrorCode.NoError, true);
     this.#endIfIdle();
   }

@@ -26,7 +26,7 @@ export interface WatchedRequest extends Indexed {
   readonly stream: Stream;
   readonly incoming: IncomingBody | undefined;
   /** True if the complete response has been passed to the connection. */
-  readonly hasResponded: boolean;
+  readonly isOver: boolean;
   /** Created by the first sweep that finds the request. Most requests end before a sweep. */
   progress?: Progress;
 }
@@ -38,7 +38,7 @@ interface Progress {
   receivedAt: number;
   unsent: number;
   unsentAt: number;
-  hasResponded: boolean;
+  isOver: boolean;
 }
 
 /** The ways in which a guard ends its connection, other than at once. */
@@ -162,7 +162,7 @@ export class ConnectionGuard {
   #sweepRequest(request: WatchedRequest, now: number): void {
     const { messageTimeoutMs, messageIdleMs, stallTimeoutMs } = this.#limits;
     const { stream, incoming } = request;
-    request.progress ??= { since: now, received: 0, receivedAt: now, unsent: 0, unsentAt: now, hasResponded: false };
+    request.progress ??= { since: now, received: 0, receivedAt: now, unsent: 0, unsentAt: now, isOver: false };
     const { progress } = request;
     if (incoming !== undefined && incoming.received !== progress.received) {
       progress.received = incoming.received;
@@ -175,15 +175,15 @@ export class ConnectionGuard {
       } else if (now - progress.since > timeoutMs) incoming.stop(tooSlow(timeoutMs, "the message has not"));
     }
     const { unsent } = stream;
-    const { hasResponded } = request;
-    if (unsent !== progress.unsent || hasResponded !== progress.hasResponded) {
+    const { isOver } = request;
+    if (unsent !== progress.unsent || isOver !== progress.isOver) {
       progress.unsent = unsent;
       progress.unsentAt = now;
-      progress.hasResponded = hasResponded;
+      progress.isOver = isOver;
     } else if (
       // A streaming response that is still being produced may be read slowly, because at most one batch of its messages
       // waits.
-      hasResponded &&
+      isOver &&
       unsent > 0 &&
       now - progress.unsentAt > stallTimeoutMs * Math.ceil(unsent / MIB)
     ) {

@@ -41,7 +41,6 @@ export class ServedRequest
   readonly memo: HeaderBlock;
   readonly authority: string | undefined;
   index = 0;
-  hasResponded = false;
   /** The connection in the WebSocket that the request has opened. */
   inner: ServedConnection | undefined;
   /** The trailers of a response in chunks. */
@@ -64,7 +63,7 @@ export class ServedRequest
   }
 
   protected inform(): void {
-    if (!this.hasResponded && this.outgoing === undefined) this.stream.sendInformational(100, NO_HEADERS);
+    if (!this.isOver && this.outgoing === undefined) this.stream.sendInformational(100, NO_HEADERS);
   }
 
   waitUntil(work: Promise<unknown>): void {
@@ -112,7 +111,6 @@ export class ServedRequest
       this.#discard();
     }
     this.isOver = true;
-    this.hasResponded = true;
     if (stream.unsent > 0 && !this.owner.hold()) stream.reset(ErrorCode.EnhanceYourCalm);
     this.#finish();
   }
@@ -127,7 +125,6 @@ export class ServedRequest
   onSent(isOpen: boolean): void {
     this.outgoing = undefined;
     this.isOver = true;
-    this.hasResponded = true;
     try {
       if (isOpen && this.#trailers.size > 0) this.stream.sendTrailers(this.#trailers);
       else if (isOpen) this.stream.sendData(NO_BYTES, true);

@@ -51,7 +51,7 @@ export abstract class ReceivedRequest<
   readonly incoming: IncomingBody<S> | undefined;
   protected readonly owner: Owner;
   /** True if the response has been passed to the connection, or the exchange has failed. */
-  protected isOver = false;
+  isOver = false;
   protected outgoing: OutgoingBody | undefined;
   /** The number of bytes of a whole body that are taken from the memory budget. */
   #taken = 0;
