@@ -56,7 +56,7 @@ const SCENES: Readonly<Record<string, () => RecordedServer | RecordedClient>> = 
   "a server that is leaving": () => {
     const server = new RecordedServer();
     server.receive(headers(1, REQUEST), data(1, "a"));
-    server.connection.goAway(0, true);
+    server.connection.goAway(true);
     return server;
   },
   "a client": () => {

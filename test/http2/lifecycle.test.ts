@@ -100,7 +100,7 @@ describe("a request", () => {
 
   it("gets no interim response that is larger than its client accepts", () => {
     const server = new RecordedServer();
-    server.onRequest = (stream) => stream.sendInformational(100, NONE);
+    server.onRequest = (stream) => stream.inform();
     server.receive(settings([Setting.MaxHeaderListSize, 1]), headers(1, REQUEST));
     expect([server.over, types(server.frames())]).toEqual([undefined, [FrameType.Settings]]);
   });
@@ -177,7 +177,7 @@ describe("a unary response", () => {
     server.receive(headers(1, REQUEST, END), rst(1), headers(3, REQUEST, END));
     const [gone] = server.requests;
     gone?.stream?.respond(200, NONE, Buffer.from("abc"), TRAILERS, true);
-    gone?.stream?.sendInformational(100, NONE);
+    gone?.stream?.inform();
     gone?.stream?.sendTrailers(TRAILERS);
     gone?.stream?.reset(ErrorCode.Cancel);
     expect([gone?.stream?.sendData(bytesOf(5), true), server.bytes().length]).toEqual([true, 0]);
@@ -253,13 +253,13 @@ describe("a graceful shutdown", () => {
   it("has two steps: requests sent before the client received the first are still served (section 6.8)", () => {
     const server = new RecordedServer();
     server.receive(headers(1, REQUEST, END));
-    server.connection.goAway(ErrorCode.NoError, false);
+    server.connection.goAway(false);
     server.connection.ping("shutdown");
     const [first, probe] = server.frames();
     expect(goAways(first ? [first] : [])).toEqual([[MAX_31_BITS, ErrorCode.NoError]]);
     server.receive(headers(3, REQUEST, END), ping(probe?.payload ?? [], ACK));
     expect(server.events.at(-1)).toEqual({ type: "pong", kind: "shutdown" });
-    server.connection.goAway(ErrorCode.NoError, true);
+    server.connection.goAway(true);
     expect(goAways(server.frames())).toEqual([[3, ErrorCode.NoError]]);
     // The request is decoded and counted, but neither dispatched nor answered.
     server.receive(headers(5, REQUEST), data(5, "abc", END_STREAM));
@@ -371,7 +371,7 @@ describe("the end of a connection", () => {
     server.receive(headers(1, REQUEST, END), headers(7, REQUEST, END));
     server.receive(Buffer.concat([ping(), data(0, "a"), data(0, "a")]));
     server.connection.fail(ErrorCode.InternalError, "again");
-    server.connection.goAway(ErrorCode.NoError, true);
+    server.connection.goAway(true);
     expect(goAways(server.frames())).toEqual([[7, ErrorCode.ProtocolError]]);
     expect(server.requests.map(({ reset, closed }) => [reset?.by, closed])).toEqual([
       ["connection", 1],
@@ -480,7 +480,7 @@ describe("the server's limit of streams", () => {
     client.receive(settings([Setting.MaxConcurrentStreams, 1]));
     const calls = [client.open(), client.open(bytesOf(10)), client.open()];
     client.bytes();
-    client.connection.goAway(ErrorCode.NoError, true);
+    client.connection.goAway(true);
     expect(calls.map(({ reset, closed }) => [reset?.isUnprocessed, closed])).toEqual([
       [undefined, 0],
       [true, 1],

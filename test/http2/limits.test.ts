@@ -244,7 +244,7 @@ describe("a server", () => {
   it("closes the connection of a client that opens streams after the final GOAWAY, whose blocks it decodes", () => {
     const server = new RecordedServer();
     server.receive(headers(1, REQUEST));
-    server.connection.goAway(ErrorCode.NoError, true);
+    server.connection.goAway(true);
     server.bytes();
     // The requests that a client with a hundred streams may have sent before it received GOAWAY.
     for (let i = 0; i < 100; i++) server.receive(headers(2 * i + 3, REQUEST), data(2 * i + 3, bytesOf(1_000)));

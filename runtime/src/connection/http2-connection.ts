@@ -255,7 +255,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     if (this.#socket.destroyed) return Promise.resolve();
     // The caller waits for the end, so the program must not exit before it.
     this.#socket.ref?.();
-    this.#engine.goAway(ErrorCode.NoError, true);
+    this.#engine.goAway(true);
     this.#endBackground();
     if (this.streams === 0) this.#io.end();
     return this.#closed;

@@ -176,11 +176,11 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
    * Sends GOAWAY (RFC 9113, section 6.8). For a graceful shutdown the first one announces the shutdown; the final one, after
    * the peer has received the first, names the last processed stream. Open streams continue.
    */
-  goAway(code: number, isFinal: boolean): void {
+  goAway(isFinal: boolean): void {
     if (this.state === "over" || (this.#hasGoneAway && !isFinal)) return;
     this.state = "leaving";
     this.#hasGoneAway = true;
-    writeGoAway(this.output, isFinal ? this.#role.lastProcessedId : MAX_31_BITS, code, "");
+    writeGoAway(this.output, isFinal ? this.#role.lastProcessedId : MAX_31_BITS, ErrorCode.NoError, "");
     this.#role.onLeaving(isFinal);
   }
 

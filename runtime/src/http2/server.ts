@@ -92,7 +92,7 @@ export class ServerRole implements Role {
     if (this.#fresh === undefined) this.#fresh = [stream];
     else this.#fresh.push(stream);
     if (isEnd) streams.endRemote(stream, undefined);
-    if (streamId > LAST_STREAM_ID) connection.goAway(ErrorCode.NoError, false);
+    if (streamId > LAST_STREAM_ID) connection.goAway(false);
   }
 
   /** Refuses a request by a reset, without making a stream for it. */

@@ -123,10 +123,11 @@ export type ResetBy = "peer" | "engine" | "connection";
 export const NO_SINK: StreamSink = { onData() {}, onEnd() {}, onReset() {}, onDrain() {}, onClosed() {} };
 
 const EMPTY_QUEUE: Uint8Array[] = [];
+const EMPTY_FIELDS: FieldList = { raw: [], frozen: true };
 
 /** One exchange, as its user sees it. The methods may be called at any time: on a closed stream they do nothing. */
 export type Stream = Readonly<Pick<EngineStream, "id" | "ended" | "closed" | "unsent">> &
-  Pick<EngineStream, "sink" | "sendInformational" | "respond" | "sendData" | "sendTrailers"> &
+  Pick<EngineStream, "sink" | "inform" | "respond" | "sendData" | "sendTrailers"> &
   Pick<EngineStream, "consumed" | "discard" | "reset">;
 
 /** A stream with the state that its connection keeps. */
@@ -191,14 +192,13 @@ export class EngineStream {
     this.sendWindow = sendBytes;
   }
 
-  /** Sends an interim response (1xx). Throws a `TypeError` for fields that cannot be sent. */
-  sendInformational(status: number, headers: FieldList): void {
+  /** Sends 100 (Continue), unless the response has begun (RFC 9110, section 10.1.1). */
+  inform(): void {
     if (this.closed || this.hasSentHeaders) return;
     try {
-      this.owner.headers.writeResponse(this.id, status, headers, false);
-    } catch (reason) {
-      // An interim response that the peer does not accept is not needed.
-      if (!(reason instanceof HeadersTooLarge)) throw reason;
+      this.owner.headers.writeResponse(this.id, 100, EMPTY_FIELDS, false);
+    } catch {
+      // The peer accepts no header block of this size, and needs this one the least.
     }
   }
 

@@ -38,10 +38,6 @@ export class ServedHttp1Request
     return this.owner.hasEnded || super.isGone;
   }
 
-  protected inform(): void {
-    this.stream.inform();
-  }
-
   answer(response: HttpResponse): void {
     const exchange = this.stream;
     const { status, headers, body } = response;

@@ -11,7 +11,6 @@ import { SwapList } from "../../../connection/swap-list.ts";
 import type { SocketState } from "../../../http/channel-state.ts";
 import type { Exchange, HttpResponse } from "../../../http/exchange.ts";
 import { MessageError } from "../../../http1/error.ts";
-import { ErrorCode } from "../../../http2/codes.ts";
 import type { EngineConnection } from "../../../http2/connection.ts";
 import type { ConnectionEvent, ServerHandler } from "../../../http2/events.ts";
 import type { EngineLimits } from "../../../http2/limits.ts";
@@ -122,7 +121,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     if (this.#isLeaving || this.connection.isOver) return;
     this.#isLeaving = true;
     this.report("goaway", (client) => `GOAWAY to ${client}, with ${this.connection.streams.size} open streams`);
-    this.connection.goAway(ErrorCode.NoError, false);
+    this.connection.goAway(false);
     this.connection.ping("shutdown");
     this.#stopTimer = startTimer(LEAVE_MS, () => this.#finishLeaving());
     for (const { inner } of this.requests) inner?.leave();
@@ -138,7 +137,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     this.#stopTimer();
     this.#stopTimer = undefined;
     if (this.connection.isOver) return;
-    this.connection.goAway(ErrorCode.NoError, true);
+    this.connection.goAway(true);
     this.#endIfIdle();
   }
 

@@ -62,10 +62,6 @@ export class ServedRequest
     this.authority = block.authority === "" ? undefined : block.authority;
   }
 
-  protected inform(): void {
-    if (!this.isOver && this.outgoing === undefined) this.stream.sendInformational(100, NO_HEADERS);
-  }
-
   waitUntil(work: Promise<unknown>): void {
     this.#lingering = Promise.allSettled([this.#lingering, work]);
   }

@@ -18,7 +18,7 @@ import { errorBody } from "../../../protocol/error.ts";
 import { CALL_TYPE } from "../../../protocol/headers.ts";
 
 /** The part of a stream, or of an exchange over HTTP/1.1, that requests of both versions use. */
-type RequestStream = Pick<Stream, "ended" | "closed" | "consumed" | "discard">;
+type RequestStream = Pick<Stream, "ended" | "closed" | "inform" | "consumed" | "discard">;
 
 /** The connection of a request. */
 export interface ReceivedRequestOwner {
@@ -75,7 +75,7 @@ export abstract class ReceivedRequest<
       this.body = early.length === 0 ? emptyBody : new WholeBody(joined(stream, early));
     } else {
       this.incoming = new IncomingBody(stream, early, owner.collecting, discardRest, owner.memory);
-      this.body = expects ? onRead(this.incoming, () => this.inform()) : this.incoming;
+      this.body = expects ? onRead(this.incoming, () => stream.inform()) : this.incoming;
     }
   }
 
@@ -105,9 +105,6 @@ export abstract class ReceivedRequest<
   protected get isGone(): boolean {
     return this.stream.closed && !this.isOver;
   }
-
-  /** Sends 100 (Continue), unless the response has begun. */
-  protected abstract inform(): void;
 
   /** Sends a response. */
   abstract answer(response: HttpResponse): void;
