@@ -80,3 +80,33 @@ function moduleOf({ path }: Generated, suffix: string, { file, checker }: Migrat
   const way = relative(dirname(file.fileName), path).replaceAll("\\", "/");
   return `${way.startsWith(".") ? way : `./${way}`}_${suffix}${extension}`;
 }
+
+/** The schema of a message. */
+export function schemaOf(of: Generated, node: ts.Node, migration: Migration): string {
+  return useGenerated(`${of.name}Schema`, "pb", of, node, migration);
+}
+
+/** The call of a function of protobuf-es with the schema of a message. */
+export function schemaCall(
+  name: string,
+  of: Generated,
+  args: readonly ts.Node[],
+  node: ts.Node,
+  migration: Migration,
+): string {
+  const given = args.map((one) => {
+    const isUnknown = name === "fromJson" && migration.checker.getTypeAtLocation(one).flags & ts.TypeFlags.Unknown;
+    return `${migration.print(one)}${isUnknown ? ` as ${migration.imports.use("@bufbuild/protobuf", "JsonValue", one.parent)}` : ""}`;
+  });
+  return `${migration.imports.use("@bufbuild/protobuf", name, node)}(${[schemaOf(of, node, migration), ...given].join(", ")})`;
+}
+
+/** The name of a member of an enum, without the prefix that protobuf-es omits if all have it before a name. */
+export function bareName(name: string, { name: own, members }: ts.EnumDeclaration): string {
+  // ts-proto names a nested enum after its message, and adds a member.
+  const words = own.text.slice(own.text.lastIndexOf("_") + 1).replaceAll(/[A-Z]/g, "_$&");
+  const prefix = `${words.slice(1).toUpperCase()}_`;
+  const names = members.map((one) => one.name.getText()).filter((one) => one !== "UNRECOGNIZED");
+  const isShared = names.every((one) => one.startsWith(prefix) && (one[prefix.length] ?? "") > "9");
+  return isShared && name !== "UNRECOGNIZED" ? name.slice(prefix.length) : name;
+}

@@ -5,8 +5,8 @@ import { isAnswered, isTailCall } from "./grpc-handler-answers.ts";
 import { emitterText, type Handler, handlerBodyRules, handlers, responsesText } from "./grpc-handler-body.ts";
 import { type HandlerMethod, methodOf } from "./grpc-services.ts";
 import { functionOf, inlined, isInside } from "./inline.ts";
-import { typeMessage } from "./messages.ts";
 import type { Migration, Rule } from "./migration.ts";
+import { typeMessage } from "./protobuf-messages.ts";
 import { contains, isFunction, modifiersOf } from "./tree.ts";
 
 const MAIN = "triple-es";

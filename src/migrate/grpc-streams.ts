@@ -2,8 +2,8 @@
 import { ts } from "ts-morph";
 import { type ClientCall, clientCall, continued, newCall } from "./grpc-calls.ts";
 import { functionOf, inlined, inlinedBody } from "./inline.ts";
-import { typeMessage } from "./messages.ts";
 import type { Migration, Rule } from "./migration.ts";
+import { typeMessage } from "./protobuf-messages.ts";
 import { contains, isFunction, uses } from "./tree.ts";
 
 /** A call with a stream in a variable: `const call = client.watch(request); call.on("data", …)`. */
