@@ -11,6 +11,7 @@ import {
   useGenerated,
 } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
+import { oneofCase, oneofOf, readOneof, writtenOneof } from "./protobuf-oneofs.ts";
 import { isFunction } from "./tree.ts";
 
 const PROTOBUF = "@bufbuild/protobuf";
@@ -54,8 +55,17 @@ function accessor(node: ts.Node, migration: Migration) {
   if (of?.by !== "google-protobuf") return undefined;
   const [, verb = "", rest = ""] = /^(get|set|add|has|clear)([A-Z].*)$/.exec(node.expression.name.text) ?? [];
   const isList = rest.endsWith("List") && (verb === "clear" || method.getText().includes("Array<"));
-  const name = isList ? rest.slice(0, -"List".length) : rest;
-  return { of, verb, field: name.slice(0, 1).toLowerCase() + name.slice(1), target: node.expression.expression, node };
+  const name = isList ? rest.slice(0, -"List".length) : rest.replace(/_asU8$/, "");
+  const field = name.slice(0, 1).toLowerCase() + name.slice(1);
+  const oneof = oneofOf(of.declaration, field, migration);
+  return { of, verb, field, oneof, method, target: node.expression.expression, node };
+}
+
+type Accessor = NonNullable<ReturnType<typeof accessor>>;
+
+/** The member that a setter sets, and its value. */
+function written({ field, oneof }: Accessor, value: string): readonly [name: string, value: string] {
+  return oneof === undefined ? [field, value] : writtenOneof(oneof, field, value);
 }
 
 /** `new Order().setId(id).setGift(true)`. */
@@ -64,7 +74,7 @@ const protobufInit: Rule = (node, migration) => {
   let one: ts.Node = node;
   for (let found = accessor(one, migration); found?.verb === "set"; found = accessor(one, migration)) {
     const [value] = found.node.arguments;
-    if (value !== undefined) fields.unshift(`${found.field}: ${migration.print(value)}`);
+    if (value !== undefined) fields.unshift(written(found, migration.print(value)).join(": "));
     one = found.target;
   }
   if (!ts.isNewExpression(one)) return undefined;
@@ -89,26 +99,34 @@ const protobufAccess: Rule = (node, migration) => {
     migration.todo(node, "the text of a message is [object Object]: use toJsonString");
   const found = accessor(node, migration);
   if (found === undefined) return protobufFunction(node, migration);
-  const { verb, field, target, of } = found;
+  const { verb, field, oneof, target, of } = found;
   const callee = found.node.expression as ts.PropertyAccessExpression;
   const name = callee.getText();
   const object = (): string => `${migration.print(target)}${callee.questionDotToken ? "?" : ""}`;
   const value = (): string => found.node.arguments.map((one) => migration.print(one)).join(", ");
   switch (verb) {
     case "get":
-      if (name.endsWith("Map") || name.includes("_as"))
+      if (name.endsWith("Map") || name.endsWith("_asB64"))
         migration.leave(node, "maps are objects, and bytes are a Uint8Array");
+      if (oneof !== undefined) return readOneof(object(), oneof, field, found.method, migration);
       return `${object()}.${field}`;
-    case "set":
+    case "set": {
+      const [member, given] = written(found, value());
       return ts.isExpressionStatement(node.parent)
-        ? `${object()}.${field} = ${value()}`
-        : `Object.assign(${object()}, { ${field}: ${value()} })`;
+        ? `${object()}.${member} = ${given}`
+        : `Object.assign(${object()}, { ${member}: ${given} })`;
+    }
     case "add":
       return `${object()}.${field}.push(${value()})`;
     case "has":
+      if (oneof !== undefined) return `(${object()}.${oneof}.case === "${field}")`;
       return `(${object()}.${field} !== undefined)`;
   }
   const method = callee.name.text;
+  // A field of the type Struct is an object of JSON.
+  if (method === "toJavaScript" && of.name === "Struct") return migration.print(target);
+  if (method === "fromJavaScript" && of.name === "Struct")
+    return `(${value()} as ${migration.imports.use(PROTOBUF, "JsonObject", node)})`;
   if (method === "serializeBinary") return schemaCall("toBinary", of, [target], node, migration);
   if (method === "toObject") {
     migration.todo(node, "messages are objects: a list has no suffix List there");
@@ -145,4 +163,4 @@ const protobufName: Rule = (node, migration) => {
     : undefined;
 };
 
-export const protobufRules: readonly Rule[] = [protobufInit, protobufAccess, protobufName];
+export const protobufRules: readonly Rule[] = [protobufInit, protobufAccess, oneofCase, protobufName];

@@ -421,6 +421,29 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       has: ["(request: SayRequest) => request.toString();"],
       left: ["the text of a message is [object Object]: use toJsonString"],
     },
+    "oneofs of google-protobuf": {
+      source: `import { Note } from "../gen/note/v1/note_pb";
+      export const made = new Note().setText("a");
+      made.setImageData(new Uint8Array());
+      made.setParent(undefined);
+      export const read = (note: Note) => [note.getText(), note.getImageData_asU8(), note.hasParent(), note.getParent()?.getText()];
+      export const isText = (note: Note) => note.getContentCase() === Note.ContentCase.TEXT;
+      export const isEmpty = (note: Note) => note.getContentCase() === Note.ContentCase.CONTENT_NOT_SET;`,
+      has: [
+        'create(NoteSchema, { content: { case: "text", value: "a" } });',
+        'made.content = { case: "imageData", value: new Uint8Array() };',
+        "made.content = { case: undefined };",
+        '[(note.content.case === "text" ? note.content.value : ""), (note.content.case === "imageData" ? note.content.value : new Uint8Array()), (note.content.case === "parent"),',
+        '((message) => message && (message.content.case === "text" ? message.content.value : ""))((note.content.case === "parent" ? note.content.value : undefined))]',
+        'note.content.case === "text"; export const isEmpty = (note: Note) => note.content.case === undefined;',
+      ],
+    },
+    "objects of google.protobuf.Struct": {
+      source: `import { Struct } from "google-protobuf/google/protobuf/struct_pb";
+      export const struct = Struct.fromJavaScript({ a: 1 });
+      export const value = struct.toJavaScript();`,
+      has: ["struct = ({ a: 1 } as JsonObject);", "value = struct;"],
+    },
     "a handler whose call is stored": {
       source: `const calls = new Set<ServerDuplexStream<Offer, Offer>>();
       export function negotiate(call: ServerDuplexStream<Offer, Offer>) {

@@ -1,0 +1,38 @@
+// package: note.v1
+// file: note/v1/note.proto
+
+/* tslint:disable */
+/* eslint-disable */
+
+import * as jspb from "google-protobuf";
+
+export class Note extends jspb.Message { 
+
+    hasText(): boolean;
+    clearText(): void;
+    getText(): string;
+    setText(value: string): Note;
+
+    hasImageData(): boolean;
+    clearImageData(): void;
+    getImageData(): Uint8Array | string;
+    getImageData_asU8(): Uint8Array;
+    getImageData_asB64(): string;
+    setImageData(value: Uint8Array | string): Note;
+
+    hasParent(): boolean;
+    clearParent(): void;
+    getParent(): Note | undefined;
+    setParent(value?: Note): Note;
+
+    getContentCase(): Note.ContentCase;
+}
+
+export namespace Note {
+    export enum ContentCase {
+        CONTENT_NOT_SET = 0,
+        TEXT = 1,
+        IMAGE_DATA = 2,
+        PARENT = 3,
+    }
+}

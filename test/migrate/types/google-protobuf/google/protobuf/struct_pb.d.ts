@@ -1,0 +1,6 @@
+import { Message } from "google-protobuf";
+
+export class Struct extends Message {
+  static fromJavaScript(value: { [key: string]: unknown }): Struct;
+  toJavaScript(): { [key: string]: unknown };
+}
