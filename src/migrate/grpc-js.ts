@@ -58,7 +58,7 @@ const generated: Rule = (node, migration) => {
   if (!ts.isIdentifier(name) || ts.isImportSpecifier(parent)) return undefined;
   if (ts.isExportSpecifier(parent) && (parent.parent.parent.moduleSpecifier || parent.propertyName)) return undefined;
   const of = generatedOf(node, migration);
-  if (of?.name !== name.text || !isOfService(of)) return undefined;
+  if (!of || (of.name !== name.text && !migration.imports.isAlias(name)) || !isOfService(of)) return undefined;
   const suffixes = { Service: "Def", Server: "Handler", Client: "Client" } as const;
   for (const [suffix, own] of Object.entries(suffixes)) {
     const service = serviceOf(of.name, suffix);
@@ -114,7 +114,10 @@ function binary(node: ts.CallExpression, method: string, migration: Migration): 
 
 export const grpcJs: Kind = createKind({
   packages: ["@grpc/grpc-js", "@grpc/proto-loader", "@grpc/reflection", "grpc-health-check"],
-  unsupported: { "@grpc/proto-loader": "loads proto files at run time: generate code from them" },
+  unsupported: {
+    "@grpc/proto-loader": "loads proto files at run time: generate code from them",
+    CallCredentials: "has no counterpart: set headers in an interceptor",
+  },
   section: "From @grpc/grpc-js",
   tools: ["ts-proto", "grpc-tools", "grpc_tools_node_protoc_ts", "google-protobuf", "@types/google-protobuf"],
   plugins: ["ts_proto", "ts-proto", "protoc-gen-ts", "protocolbuffers/js"],

@@ -12,6 +12,7 @@ import { grpcJs } from "./grpc-js.ts";
 import { isWithin, type Kind, type Left, Migration } from "./migration.ts";
 import { niceGrpc } from "./nice-grpc.ts";
 import { migrateProjectFiles } from "./project-files.ts";
+import { wholeFiles } from "./whole-files.ts";
 
 const KINDS: Readonly<Record<MigrateArguments["kind"], Kind>> = {
   "connect-es": connectEs,
@@ -35,8 +36,14 @@ export function runMigrate(args: MigrateArguments, folder: string): Outcome {
   checkInstalled(files, kind, checker, folder);
   const shared = { retyped: new Set<ts.Node>(), moved: new Set<ts.Node>() };
   const migrations = files.map((file) => new Migration(file, checker, kind, shared));
-  for (const one of migrations) kind.prepare?.(one);
-  const changed = migrations
+  const whole = wholeFiles(sources, kind, checker);
+  const migrated = migrations.filter((one) => {
+    const reason = whole.get(one.file);
+    if (reason) one.leave(reason.node, reason.message);
+    return reason === undefined;
+  });
+  for (const one of migrated) kind.prepare?.(one);
+  const changed = migrated
     .map((one) => [one.file.fileName, one.file.text, one.run()] as const)
     .filter(([, before, after]) => before !== after);
   const left: Left[] = migrations.flatMap((one) => one.left);

@@ -6,7 +6,7 @@ import { ts } from "ts-morph";
 import { generatorOf } from "./generator.ts";
 import { FileImports } from "./imports.ts";
 import { declaredIn, type Origin, Origins } from "./origin.ts";
-import { contains, hasStatements, statementOf } from "./tree.ts";
+import { hasStatements, statementOf } from "./tree.ts";
 
 /** Returns the text of a node that is replaced; `undefined` for another node. */
 export type Rule = (node: ts.Node, migration: Migration) => string | undefined;
@@ -15,7 +15,7 @@ export interface Kind {
   /** The packages that the project uses no more. */
   readonly packages: readonly string[];
   readonly rewrite: Rule;
-  /** Packages whose files are left, with what to do. */
+  /** Packages, and classes to extend, whose files are left whole, with what to do. */
   readonly unsupported: Readonly<Record<string, string>>;
   /** The section of docs/migration.md. */
   readonly section: string;
@@ -68,9 +68,8 @@ export class Migration {
     this.imports = new FileImports(file, checker);
   }
 
-  /** Returns the text of the migrated file: the same text if it has a form that is not understood. */
+  /** Returns the text of the migrated file. */
   run(): string {
-    if (this.#isForeign()) return this.#source;
     const statements = this.file.statements.filter((one) => !ts.isImportDeclaration(one));
     const printed = new Map(statements.map((one) => [one as ts.Node, this.print(one)]));
     const imports = this.imports.print((one) => this.isOld(one.moduleSpecifier) || this.#isGone(one));
@@ -100,36 +99,6 @@ export class Migration {
   #isGone({ moduleSpecifier }: ts.ImportDeclaration): boolean {
     const file = this.fileOf(moduleSpecifier);
     return ["ts-proto", "grpc-tools"].includes((file && generatorOf(file)) ?? "");
-  }
-
-  /** Lists the first use of a package in a form that is left: a call of `require`, or a package without a counterpart. */
-  #isForeign(): boolean {
-    return contains(this.file, (node) => {
-      const reason = this.#whyForeign(node);
-      if (reason !== undefined) this.leave(node, reason);
-      return reason !== undefined;
-    });
-  }
-
-  #whyForeign(node: ts.Node): string | undefined {
-    const isRequire = ts.isCallExpression(node) && node.expression.getText() === "require";
-    const required = ts.isExternalModuleReference(node) ? node.expression : isRequire ? node.arguments[0] : undefined;
-    const specifier = ts.isImportDeclaration(node) ? node.moduleSpecifier : required;
-    const name = specifier?.getText().slice(1, -1) ?? "";
-    if (ts.isImportDeclaration(node) && this.#isOfForeign(node))
-      return `${name} is left, and so is this file, which imports it`;
-    const reason = required ? "is loaded by require: use import" : this.kind.unsupported[name];
-    return specifier && reason && this.isOld(specifier) ? `${name} ${reason}` : undefined;
-  }
-
-  /** Reports whether an import of a file with names of old packages is that of a file which is left. */
-  #isOfForeign({ moduleSpecifier }: ts.ImportDeclaration): boolean {
-    const importsOf = (file: ts.SourceFile): ts.Expression[] =>
-      file.statements.filter(ts.isImportDeclaration).map((one) => one.moduleSpecifier);
-    const file = this.fileOf(moduleSpecifier);
-    const isLeft = (one: ts.Expression): boolean => this.kind.unsupported[one.getText().slice(1, -1)] !== undefined;
-    if (!file || file.isDeclarationFile || generatorOf(file) !== undefined) return false;
-    return importsOf(file).some(isLeft) && importsOf(this.file).some((one) => this.isOld(one));
   }
 
   /** Prints a node with its replacements, without the comments before it. */

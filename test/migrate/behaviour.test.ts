@@ -438,11 +438,27 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         'note.content.case === "text"; export const isEmpty = (note: Note) => note.content.case === undefined;',
       ],
     },
+    "messages of proto-loader": {
+      source: `import type { Hello__Output } from "../gen/loader/Hello";
+      export const hello = (call: ServerUnaryCall<Hello__Output, Hello__Output>, callback: sendUnaryData<Hello__Output>) => {
+        callback(null, call.request);
+      };`,
+      has: ["callback(null, call.request);"],
+      left: ["../gen/loader/Hello is code for @grpc/proto-loader: generate other code from proto files"],
+    },
     "objects of google.protobuf.Struct": {
       source: `import { Struct } from "google-protobuf/google/protobuf/struct_pb";
       export const struct = Struct.fromJavaScript({ a: 1 });
       export const value = struct.toJavaScript();`,
       has: ["struct = ({ a: 1 } as JsonObject);", "value = struct;"],
+    },
+    "a class of credentials": {
+      source: `import { CallCredentials, type CallMetadataOptions } from "@grpc/grpc-js";
+      export abstract class Token extends CallCredentials {
+        override async generateMetadata(_: CallMetadataOptions): Promise<Metadata> { return new Metadata(); }
+      }`,
+      has: ['import { Metadata, type Server,', "Promise<Metadata> { return new Metadata(); }"],
+      left: ["CallCredentials has no counterpart: set headers in an interceptor"],
     },
     "a handler whose call is stored": {
       source: `const calls = new Set<ServerDuplexStream<Offer, Offer>>();
