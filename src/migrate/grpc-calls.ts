@@ -72,8 +72,10 @@ const unary: Rule = (node, migration) => {
 
 /** The continuation of a promise by a callback with an error and a value. */
 export function continued(promise: string, callback: ts.Expression, migration: Migration, value = "response"): string {
-  if (!isFunction(callback))
-    return `${promise}.then((${value}) => ${migration.print(callback)}(${argumentsOf(callback, value, migration)}), ${migration.print(callback)})`;
+  if (!isFunction(callback)) {
+    const name = migration.print(callback);
+    return `${promise}.then((${value}) => ${name}(${argumentsOf(callback, value, migration)}), ${failedOf(callback, name, migration)})`;
+  }
   const [error, result] = callback.parameters.map(({ name }) => name.getText());
   const split = splitOf(callback, error);
   const indent = migration.indentOf(callback);
@@ -97,6 +99,20 @@ export function continued(promise: string, callback: ts.Expression, migration: M
   // ends the program.
   const ignored = value === "response" ? `.catch(() => undefined${migration.typed(" as never")})` : "";
   return `${promise}${ignored}.then(${done})`;
+}
+
+/** The function for an error of a callback, which may demand a value too. */
+function failedOf(callback: ts.Expression, name: string, migration: Migration): string {
+  const [signature] = migration.checker.getTypeAtLocation(callback).getCallSignatures();
+  const [, second] = signature?.parameters ?? [];
+  const parameter = second?.valueDeclaration;
+  const isNeeded =
+    parameter &&
+    ts.isParameter(parameter) &&
+    !parameter.questionToken &&
+    !parameter.initializer &&
+    !parameter.dotDotDotToken;
+  return isNeeded ? `(error) => ${name}(error, undefined${migration.typed(" as never")})` : name;
 }
 
 /** The arguments of a callback for a value, as many as it takes. */

@@ -86,6 +86,16 @@ const ready: Rule = (node, migration) => {
   return callback && continued("Promise.resolve()", callback, migration, "");
 };
 
+/** `GreeterClient.prototype`, whose methods tests replace: clients have no class. */
+const prototype: Rule = (node, migration) => {
+  if (!ts.isPropertyAccessExpression(node) || node.name.text !== "prototype") return undefined;
+  const of = generatedOf(node.expression, migration);
+  const name = of && of.by !== "google-protobuf" ? serviceOf(of.name, "Client") : undefined;
+  if (!of || !name) return undefined;
+  migration.todo(node, "a client has no prototype: replace methods of the client itself");
+  return `({} as ${useGenerated(`${name}Client`, "triple", of, node.expression, migration)})`;
+};
+
 /** A variable of credentials, which are options of the transports and servers that they are passed to. */
 const credentials: Rule = (node, migration) => {
   if (!ts.isVariableStatement(node) || node.modifiers || node.declarationList.declarations.length !== 1)
@@ -102,4 +112,4 @@ const credentials: Rule = (node, migration) => {
   return contains(migration.file, isOther) ? undefined : "";
 };
 
-export const clientRules: readonly Rule[] = [client, field, close, ready, credentials];
+export const clientRules: readonly Rule[] = [client, field, close, ready, prototype, credentials];

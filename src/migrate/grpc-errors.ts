@@ -20,11 +20,12 @@ export const code: Rule = (node, migration) => {
     migration.todo(node, "codeName returns not_found, where Status[code] was NOT_FOUND");
     return `${migration.imports.use(MAIN, "codeName", node)}(${migration.print(node.argumentExpression)})`;
   }
-  if (!ts.isPropertyAccessExpression(node)) return undefined;
+  if (!ts.isPropertyAccessExpression(node) && !ts.isQualifiedName(node)) return undefined;
   const [, name] = migration.nameOf(node)?.split("Status.") ?? [];
   if (name === undefined) return undefined;
-  if (name === "OK") return OK;
-  return `${migration.imports.use(MAIN, "Code", node.expression)}.${codeOf(name)}`;
+  if (name === "OK") return ts.isQualifiedName(node) ? "0" : OK;
+  const of = ts.isQualifiedName(node) ? node.left : node.expression;
+  return `${migration.imports.use(MAIN, "Code", of)}.${codeOf(name)}`;
 };
 
 /** The error that a callback is called with. */

@@ -101,7 +101,7 @@ export function listenOptions(address: ts.Expression, migration: Migration): str
   const colon = text.lastIndexOf(":");
   const [host, port] = [text.slice(0, colon), text.slice(colon + 1)];
   if (colon < 0) {
-    const url = `new URL(\`http://\${${migration.print(address)}}\`)`;
+    const url = `new ${migration.imports.free("URL") === "URL" ? "URL" : "globalThis.URL"}(\`http://\${${migration.print(address)}}\`)`;
     return `{ host: ${url}.hostname, port: Number(${url}.port) }`;
   }
   const number = port.startsWith("${") && port.endsWith("}") ? `Number(${port.slice(2, -1)})` : port;

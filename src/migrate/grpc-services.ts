@@ -1,5 +1,6 @@
 /** Services of grpc-js, whose definitions tell the messages of handlers also where the types of these differ. */
 import { ts } from "ts-morph";
+import { generatedOf, useInit } from "./generated.ts";
 import { ERRORS } from "./grpc-errors.ts";
 import type { Migration, Rule } from "./migration.ts";
 
@@ -78,6 +79,29 @@ const type: Rule = (node, migration) => {
     : undefined;
 };
 
+/** Types of handlers. */
+const HANDLERS: Readonly<Record<string, { readonly requests: boolean; readonly responses: boolean }>> = {
+  handleUnaryCall: { requests: false, responses: false },
+  handleClientStreamingCall: { requests: true, responses: false },
+  handleServerStreamingCall: { requests: false, responses: true },
+  handleBidiStreamingCall: { requests: true, responses: true },
+};
+
+/** `handleUnaryCall<Order, Receipt>`, as the type of a function. */
+const handlerType: Rule = (node, migration) => {
+  if (!ts.isTypeReferenceNode(node)) return undefined;
+  const kind = HANDLERS[migration.nameOf(node.typeName) ?? ""];
+  const [request, response] = node.typeArguments ?? [];
+  const of = response && ts.isTypeReferenceNode(response) ? generatedOf(response.typeName, migration) : undefined;
+  if (!kind || !request || !response || !of) return undefined;
+  const init = useInit(of, response, migration);
+  const given = migration.print(request);
+  const first = kind.requests ? `requests: AsyncIterable<${given}>` : `request: ${given}`;
+  const result = kind.responses ? `AsyncIterable<${init}>` : `${init} | Promise<${init}>`;
+  const text = `(${first}, context: ${migration.imports.use("triple-es", "HandlerContext", node)}) => ${result}`;
+  return ts.isTypeNode(node.parent) ? `(${text})` : text;
+};
+
 /** A class that implements a type whose counterpart has other members. */
 const implemented: Rule = (node, migration) => {
   if (!ts.isHeritageClause(node) || node.token !== ts.SyntaxKind.ImplementsKeyword) return undefined;
@@ -89,4 +113,4 @@ const implemented: Rule = (node, migration) => {
   return kept.length === 0 ? "" : `implements ${kept.map((one) => migration.print(one)).join(", ")}`;
 };
 
-export const serviceRules: readonly Rule[] = [signature, type, implemented];
+export const serviceRules: readonly Rule[] = [signature, type, handlerType, implemented];

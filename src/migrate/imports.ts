@@ -66,6 +66,11 @@ export class FileImports {
     return given && ts.isImportSpecifier(given) && given.propertyName ? given.name.text : undefined;
   }
 
+  /** Reports whether a name is one that an import gives: `Shop` of `import { ShopClient as Shop }`. */
+  isAlias(name: ts.Identifier): boolean {
+    return this.#givenName(name) !== undefined;
+  }
+
   /** Reports whether a new import of another module has a name in the file. */
   #isAdded(name: string, module: string): boolean {
     return [...this.#added].some(

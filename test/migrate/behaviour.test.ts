@@ -446,6 +446,39 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       has: ["callback(null, call.request);"],
       left: ["../gen/loader/Hello is code for @grpc/proto-loader: generate other code from proto files"],
     },
+    "a mock of the prototype of a client": {
+      source: `import { ShopServiceClient as Shop } from "../gen/shop/v1/shop";
+      export const mock = Object.assign(Shop.prototype, { getOrder: () => order });`,
+      has: ["Object.assign(({} as ShopServiceClient), { getOrder: () => order });"],
+      left: ["a client has no prototype: replace methods of the client itself"],
+    },
+    "a client with the name that an import gives, and a field with that name": {
+      source: `import { credentials } from "@grpc/grpc-js"; import { ShopServiceClient as Shop } from "../gen/shop/v1/shop";
+      const make = (): Shop => new Shop("a:1", credentials.createInsecure());
+      export class Shops { Shop: Shop = make(); }`,
+      has: ["const make = (): ShopServiceClient => createShopServiceClient(", "{ Shop: ShopServiceClient = make(); }"],
+    },
+    "types of handlers": {
+      source: `import type { handleBidiStreamingCall, handleUnaryCall } from "@grpc/grpc-js";
+      export interface Handlers { get: handleUnaryCall<Order, Order>; all: handleBidiStreamingCall<Offer, Offer>[] }`,
+      has: [
+        "get: (request: Order, context: HandlerContext) => OrderInit | Promise<OrderInit>;",
+        "all: ((requests: AsyncIterable<Offer>, context: HandlerContext) => AsyncIterable<OfferInit>)[]",
+      ],
+    },
+    "codes as types": {
+      source: "export const names: Partial<Record<Exclude<status, status.OK>, string>> = {}; export type Gone = status.NOT_FOUND;",
+      has: ["Exclude<Code, 0>", "export type Gone = Code.NotFound;"],
+    },
+    "a named callback that demands a value": {
+      source: `function done(error: ServiceError | null, found: Order) { console.log(error, found); }
+      client.getOrder(order, done);`,
+      has: ["then((response) => done(null, response), (error) => done(error, undefined as never));"],
+    },
+    "an address in a constant that hides a global name": {
+      source: 'const URL = `localhost:${1}`; server.bindAsync(URL, ServerCredentials.createInsecure(), () => {});',
+      has: ["host: new globalThis.URL(`http://${URL}`).hostname"],
+    },
     "objects of google.protobuf.Struct": {
       source: `import { Struct } from "google-protobuf/google/protobuf/struct_pb";
       export const struct = Struct.fromJavaScript({ a: 1 });
