@@ -97,7 +97,7 @@ const handlerType: Rule = (node, migration) => {
   const init = useInit(of, response, migration);
   const given = migration.print(request);
   const first = kind.requests ? `requests: AsyncIterable<${given}>` : `request: ${given}`;
-  const result = kind.responses ? `AsyncIterable<${init}>` : `${init} | Promise<${init}>`;
+  const result = kind.responses ? `AsyncIterable<${init}> | Iterable<${init}>` : `${init} | Promise<${init}>`;
   const text = `(${first}, context: ${migration.imports.use("triple-es", "HandlerContext", node)}) => ${result}`;
   return ts.isTypeNode(node.parent) ? `(${text})` : text;
 };
