@@ -95,7 +95,8 @@ function isInstance(node: ts.Expression, migration: Migration): boolean {
 
 /** `order.getId()`, `order.setId(id);`, `order.addItems(item)`. */
 const protobufAccess: Rule = (node, migration) => {
-  if (ts.isPropertyAccessExpression(node) && node.name.text === "toString" && isInstance(node.expression, migration))
+  const isText = ts.isTemplateSpan(node) || (ts.isPropertyAccessExpression(node) && node.name.text === "toString");
+  if (isText && isInstance(node.expression, migration))
     migration.todo(node, "the text of a message is [object Object]: use toJsonString");
   const found = accessor(node, migration);
   if (found === undefined) return protobufFunction(node, migration);

@@ -417,9 +417,13 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
     },
     "the text of a message": {
       source: `import type { SayRequest } from "../gen/eliza/v1/eliza_pb";
-      export const text = (request: SayRequest) => request.toString();`,
+      export const text = (request: SayRequest) => request.toString();
+      export const log = (request: SayRequest) => console.log(\`got \${request}\`, \`\${request.getSentence()}\`);`,
       has: ["(request: SayRequest) => request.toString();"],
-      left: ["the text of a message is [object Object]: use toJsonString"],
+      left: [
+        "the text of a message is [object Object]: use toJsonString",
+        "the text of a message is [object Object]: use toJsonString",
+      ],
     },
     "oneofs of google-protobuf": {
       source: `import { Note } from "../gen/note/v1/note_pb";
