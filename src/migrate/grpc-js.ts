@@ -32,7 +32,7 @@ const names: Record<string, string> = {
 const members: Record<string, string> = {
   ".details": "rawMessage",
   "ServiceError.metadata": "trailers",
-  "StatusObject.*": "=",
+  "StatusObject.metadata": "trailers",
   "ServerErrorResponse.code": "=",
   "Metadata.add": "append",
   "Metadata.merge": "appendAll",

@@ -470,12 +470,6 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "all: ((requests: AsyncIterable<Offer>, context: HandlerContext) => AsyncIterable<OfferInit> | Iterable<OfferInit>)[]",
       ],
     },
-    "a status, whose type stays": {
-      source: `import type { StatusObject } from "@grpc/grpc-js";
-      export const denied: Partial<StatusObject> = { code: status.UNAUTHENTICATED, details: "no" };`,
-      has: ['details: "no"'],
-      left: ["StatusObject of @grpc/grpc-js has no counterpart"],
-    },
     "codes as types": {
       source: "export const names: Partial<Record<Exclude<status, status.OK>, string>> = {}; export type Gone = status.NOT_FOUND;",
       has: ["Exclude<Code, 0>", "export type Gone = Code.NotFound;"],
