@@ -323,10 +323,18 @@ describe("the limit of a method", () => {
 
   it("is not raised by calls that a later hook refuses", async () => {
     const authorize = await limited();
+    // A call that runs all the time: the method is not idle.
+    await send(authorize, { handle: () => {}, rate: 1, seconds: 1 });
     const before = await widthOf(authorize);
     const refused = new RpcError(Code.Unauthenticated, "no token");
     await send(authorize, { handle: (done) => done(refused), rate: 1_000, seconds: 0.5 });
     expect(await widthOf(authorize)).toBeLessThan(before + 8);
+  });
+
+  it("is lifted when the method has been idle", async () => {
+    const authorize = await limited();
+    await send(authorize, { handle: (done) => at(loop.now + 1, done), rate: 10, seconds: 0.5 });
+    expect(await widthOf(authorize)).toBe(200);
   });
 
   it("is raised by calls without a deadline", async () => {
@@ -336,6 +344,17 @@ describe("the limit of a method", () => {
     await send(authorize, load);
     expect(await widthOf(authorize)).toBeGreaterThan(before + 20);
   });
+});
+
+it("calls with short timeouts are answered beside more calls with long ones than can be", async () => {
+  const authorize = shedding();
+  const handle = computing(5);
+  const long = send(authorize, { handle, rate: 300, seconds: 5, timeoutMs: 60_000 });
+  const { good, refused } = await send(authorize, { handle, rate: 100, seconds: 5 });
+  await long;
+  // Each has its share of the 200 calls in a second.
+  expect(good).toBeGreaterThan(0.85 * 250);
+  expect(good + refused.length).toBe(500);
 });
 
 it("calls without a deadline wait, and are refused too", async () => {

@@ -35,8 +35,6 @@ export interface Handler {
   readonly payload: ServerPayload | undefined;
   /** Runs the implementation, inside of the interceptors. */
   readonly call: Call;
-  /** Returns true if a call begins without `authorize`. Default: none does. */
-  readonly begins?: (() => boolean) | undefined;
   /** Rejects if a call may not begin; asked before its messages are read. `undefined`: every call may. */
   readonly authorize: ((call: Omit<CallRequest, "stream">) => Promise<void> | undefined) | undefined;
   /** Kinds of request body that the method accepts in addition to the formats of the codecs. */

@@ -5,6 +5,8 @@
  *   waited too long for its turn is refused.
  * - Calls of a method that wait for something else, such as a database, are limited in number if they take most of their
  *   deadlines (Little's law).
+ *
+ * All calls are counted. One of many is measured, which is enough to see both: its time, and that of the turn in which it begins.
  */
 import { RETRY_PUSHBACK } from "../call/attempt.ts";
 import type { Authorize, Method } from "../call/call.ts";
@@ -18,22 +20,14 @@ const LONG_TURN_MS = 16;
 
 /**
  * The number of calls that begin in a turn before any is measured. Later one of as many is, with the rest of its turn, or of those
- * that fit into a long turn: this costs some microseconds. With fewer, a queue that takes no CPU time is seen too late.
+ * that fit into a long turn. With fewer, a queue that takes no CPU time is seen too late.
  */
 const FIRST_CALLS = 32;
-
-/** The share of its timeout that a quick call takes. While those of a method are, others are not counted, and fewer measured. */
-const QUICK_SHARE = 1 / 16;
-const QUICK_CALLS = 256;
-/** The number of quick calls after one that was not, or at first, before others are not counted. */
-const DOUBTS = 16;
+/** The most calls of which one is measured: twice as many each time if they come within a long turn, because this costs time. */
+const MAX_SAMPLE = 256;
 
 /** The share of its timeout for which a call may wait, and which calls of a limited method should take. */
 const SHARE = 1 / 4;
-
-/** The share while calls have been waiting for {@link STANDING_MS} milliseconds or longer: such a queue does not end (CoDel). */
-const STANDING_SHARE = 1 / 10;
-const STANDING_MS = 100;
 
 /** The ratio to the usual time that calls of a limited method take if this is longer than {@link SHARE}. */
 const NEARLY_USUAL = 5 / 4;
@@ -49,33 +43,29 @@ const EXEMPT = /^grpc\.(channelz|health|reflection)\./;
 
 /** The calls of a method. `limit` is the maximum of `running`. */
 interface MethodLoad {
-  /** The running calls that are counted. */
   running: number;
   limit: number;
   /** The time of a call while few run, in milliseconds. */
   usualMs: number;
-  /** The number of measured calls that must be quick before others are not counted. */
-  doubts: number;
+  /** Called when a call that began has been answered. */
+  readonly onAnswered: () => void;
 }
 
 type MayRefuse = (call: Parameters<Authorize>[0]) => boolean;
-/** A method's hook. `begins` begins a call that the hook itself need not see, and returns false for others. */
-type Hook = Authorize & { readonly begins: () => boolean };
 
 /**
  * Creates the function that returns a method's hook, which decides whether and when a call begins. Streams, health, reflection and
  * channelz have none: their calls always begin, and so do those for which `mayRefuse` returns false.
  */
-export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method: Method) => Hook | undefined {
+export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method: Method) => Authorize | undefined {
   let waiting: { since: number; timeoutMs: number; settle: (isLate: boolean) => void }[] = [];
   let callsPerTurn = FIRST_CALLS;
   /** The number of calls of which one is measured. */
   let sample = FIRST_CALLS;
+  let measuredAt = 0;
   /** The number of calls that may begin in this turn; if it is not watched, before a call is measured. */
   let left = 0;
   let turnStart: number | undefined;
-  let waitingSince = 0;
-  let measuredAt = 0;
   // One error for all calls: the stack of each would cost more than the rest of its refusal.
   const overloaded = new RpcError(Code.Unavailable, "the server is overloaded (its option shedLoad refuses calls)", {
     trailers: { [RETRY_PUSHBACK]: "100" },
@@ -97,13 +87,16 @@ export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method:
     if (took > LONG_TURN_MS) callsPerTurn = Math.max(1, fitting);
     else if (callsPerTurn < fitting / 2 && (left === 0 || callsPerTurn < FIRST_CALLS)) callsPerTurn *= 2;
     left = callsPerTurn < FIRST_CALLS ? 0 : Math.min(fitting, sample) - 1;
-    const share = time - waitingSince > STANDING_MS ? STANDING_SHARE : SHARE;
-    waiting = waiting.filter(({ since, timeoutMs, settle }) => {
-      const isLate = time - since > share * timeoutMs;
-      if (!isLate && turnStart !== undefined && left === 0) return true;
-      settle(isLate);
-      return false;
-    });
+    // The newest ones begin first (LIFO): those that may wait for long would make all others late.
+    waiting = waiting
+      .reverse()
+      .filter(({ since, timeoutMs, settle }) => {
+        const isLate = time - since > SHARE * timeoutMs;
+        if (!isLate && turnStart !== undefined && left === 0) return true;
+        settle(isLate);
+        return false;
+      })
+      .reverse();
   }
 
   /** Measures a call that begins. Returns false if too many of its method are running. */
@@ -112,21 +105,15 @@ export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method:
     const start = now();
     watch(start);
     left--;
-    load.running++;
-    const isCounted = load.doubts > 0;
-    const width = isCounted ? load.running : FEW_CALLS + 1;
-    sample = isCounted || start - measuredAt > LONG_TURN_MS ? FIRST_CALLS : Math.min(2 * sample, QUICK_CALLS);
+    sample = start - measuredAt > LONG_TURN_MS ? FIRST_CALLS : Math.min(2 * sample, MAX_SAMPLE);
     measuredAt = start;
-    // The calls that begin while this one runs are counted, because it may not be quick.
-    load.doubts ||= 1;
+    const width = ++load.running;
     context.onAnswered((error) => {
-      load.running--;
       // A call that was refused or cancelled tells nothing about its handler.
-      if (error !== undefined && error.code !== Code.DeadlineExceeded) return;
-      const tookMs = now() - start;
-      const isQuick = tookMs < Math.min(QUICK_SHARE * timeoutMs, LONG_TURN_MS) && !Number.isFinite(load.limit);
-      load.doubts = isQuick ? Math.max(load.doubts - 1, 0) : DOUBTS;
-      if (isCounted || isQuick) adapt(load, tookMs, timeoutMs, width, error === undefined);
+      if (error === undefined || error.code === Code.DeadlineExceeded) {
+        adapt(load, now() - start, timeoutMs, width, error === undefined);
+      }
+      load.onAnswered();
     });
     return true;
   }
@@ -138,7 +125,6 @@ export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method:
     if (isItsTurn && begin(load, context, timeoutMs)) return;
     if (isItsTurn) throw overloaded;
     const since = now();
-    if (waiting.length === 0) waitingSince = since;
     return new Promise<void>((resolve, reject) => {
       const settle = (isLate: boolean): void =>
         isLate || !begin(load, context, timeoutMs) ? reject(overloaded) : resolve();
@@ -148,24 +134,24 @@ export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method:
 
   return ({ kind, service }) => {
     if (kind !== "unary" || EXEMPT.test(service)) return undefined;
-    const load: MethodLoad = { running: 0, limit: Number.POSITIVE_INFINITY, usualMs: 0, doubts: DOUBTS };
-    const onAnswered = (): void => void load.running--;
-    const begins = (): boolean => load.doubts === 0 && left > 0 && left-- > 0;
+    const onAnswered = (): void => {
+      // A method without calls is not overloaded.
+      if (--load.running === 0) load.limit *= 2;
+    };
+    const load: MethodLoad = { running: 0, limit: Number.POSITIVE_INFINITY, usualMs: 0, onAnswered };
     const admit = (context: AnsweredContext): ReturnType<Authorize> => {
       if (left === 0 || load.usualMs === 0 || load.running >= load.limit - 2) return measure(load, context);
       left--;
       load.running++;
       context.onAnswered(onAnswered);
     };
-    const authorize: Authorize = (call) => {
-      if (begins()) return;
+    return (call) => {
       const { context } = call;
       if (!isAnswered(context) || !(mayRefuse === true || mayRefuse(call))) return;
       if (!context.isArriving) return admit(context);
       // A slow upload is no load, and must not take the place of calls that are.
       context.onArrived = () => admit(context);
     };
-    return Object.assign(authorize, { begins });
   };
 }
 

@@ -33,7 +33,6 @@ export interface RequestFormat {
 
 /** Asks the hooks of a handler, if it has some, whether the call may begin. Throws or rejects with the error of a call that may not. */
 export function authorizeCall({ handler, request, selector, context }: ServerCall): Promise<void> | undefined {
-  if (handler.begins?.()) return undefined;
   return handler.authorize?.({ method: handler.method, headers: request.headers, selector, context });
 }
 

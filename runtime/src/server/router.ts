@@ -221,14 +221,12 @@ export function createRouterWith(settings: RouterSettings): Router {
       for (const [index, made] of createHandlers(service, implementation, all, calls).entries()) {
         const { method } = made;
         const { call, limits } = limited(methods[index] as string, made);
-        const shedding = settings.shedLoad?.(method);
         const handler: Handler = {
           method,
           payload: payloadOf<Payload>(method)?.server,
           call,
           limits: { ...limits, compressMinBytes: compressMinBytes[index] as number },
-          begins: settings.authorize || options.authorize ? undefined : shedding?.begins,
-          authorize: createAuthorize([shedding, settings.authorize, options.authorize], onError),
+          authorize: createAuthorize([settings.shedLoad?.(method), settings.authorize, options.authorize], onError),
           bodies: bodies[index] ?? [],
           csrf: options.csrf ?? true,
         };
