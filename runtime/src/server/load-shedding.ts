@@ -23,7 +23,7 @@ const LONG_TURN_MS = 16;
  * that fit into a long turn. With fewer, a queue that takes no CPU time is seen too late.
  */
 const FIRST_CALLS = 32;
-/** The most calls of which one is measured: twice as many each time if they come within a long turn, because this costs time. */
+/** The most calls of which one is measured: twice as many each time while they come within a long turn, and half as many otherwise. */
 const MAX_SAMPLE = 256;
 
 /** The share of its timeout for which a call may wait, and which calls of a limited method should take. */
@@ -105,7 +105,7 @@ export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method:
     const start = now();
     watch(start);
     left--;
-    sample = start - measuredAt > LONG_TURN_MS ? FIRST_CALLS : Math.min(2 * sample, MAX_SAMPLE);
+    sample = start - measuredAt > LONG_TURN_MS ? Math.max(sample / 2, FIRST_CALLS) : Math.min(2 * sample, MAX_SAMPLE);
     measuredAt = start;
     const width = ++load.running;
     context.onAnswered((error) => {
