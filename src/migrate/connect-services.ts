@@ -23,7 +23,11 @@ const serviceType: Rule = (node, migration) => {
   if (name !== "Client" && name !== "ServiceImpl") return parameterType(node, migration);
   if (of === undefined) return undefined;
   const generated = ts.isTypeQueryNode(of) ? generatedOf(of.exprName, migration) : undefined;
-  if (generated === undefined) return ts.isTypeQueryNode(of) ? undefined : migration.text(of);
+  if (generated === undefined) {
+    if (!ts.isTypeQueryNode(of)) return migration.text(of);
+    migration.leave(node, `${of.exprName.getText()} is not found in generated code`);
+    return migration.verbatim(node);
+  }
   const suffix = name === "Client" ? "Client" : "Handler";
   return useGenerated(`${generated.name}${suffix}`, "triple", generated, node, migration);
 };

@@ -93,6 +93,11 @@ const tsProtoName: Rule = (node, migration) => {
     if (generated?.by === "ts-proto")
       return `${migration.imports.use(PROTOBUF, "MessageInitShape", node)}<typeof ${schemaOf(generated, node, migration)}>`;
   }
+  if (ts.isTypeOperatorNode(node) && node.operator === ts.SyntaxKind.KeyOfKeyword) {
+    const of = ts.isTypeReferenceNode(node.type) ? generatedOf(node.type.typeName, migration) : undefined;
+    if (of?.by === "ts-proto" && isMessage(of.declaration))
+      return `Exclude<keyof ${migration.print(node.type)}, "$typeName" | "$unknown">`;
+  }
   if (!ts.isIdentifier(node) || ts.isImportSpecifier(node.parent)) return undefined;
   const of = generatedOf(node, migration);
   if (of?.by !== "ts-proto") return undefined;

@@ -127,8 +127,8 @@ export class Migration {
     for (const child of children.sort((a, b) => a.pos - b.pos)) {
       const before = this.#source.slice(end, child.getStart());
       const printed = print(child);
-      // A statement that is dropped takes its line along.
-      text += printed === "" && before.trim() === "" ? "" : before + printed;
+      // A statement that is dropped takes its line along; blank text between elements of JSX is not dropped.
+      text += printed === "" && before.trim() === "" && !ts.isJsxText(child) ? "" : before + printed;
       end = child.end;
     }
     return text + this.#source.slice(end, node.end);

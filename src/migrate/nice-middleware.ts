@@ -4,6 +4,8 @@ import type { Migration, Rule } from "./migration.ts";
 import { contains, modifiersOf } from "./tree.ts";
 
 const MAIN = "triple-es";
+/** Options of a call, and members of a context, that a request has. */
+const OPTIONS = ["metadata", "signal", "peer"];
 const VALUES = "members of the context are values: request.context.values.set(key, value)";
 
 /** The name of the request in a middleware, by the declarations of its parameters. */
@@ -66,8 +68,10 @@ function whyNot(node: Middleware, migration: Migration): string | undefined {
         reason = "changes the request";
       if (name !== "next" && name !== "request" && name !== "method") reason = `uses ${name ?? "its call"}`;
     }
-    if (options && declaration === options && !access && !ts.isSpreadAssignment(one.parent) && !isNextArgument(one))
-      reason = "passes its options on";
+    if (options && declaration === options) {
+      if (access && !OPTIONS.includes(access.name.text)) reason = `uses ${access.name.text}`;
+      if (!access && !ts.isSpreadAssignment(one.parent) && !isNextArgument(one)) reason = "passes its options on";
+    }
     if (ts.isYieldExpression(one) && !one.asteriskToken) reason = "yields responses";
     one.forEachChild(visit);
   };
@@ -165,12 +169,16 @@ const member: Rule = (node, migration) => {
 const middlewareType: Rule = (node, migration) => {
   const name = ts.isTypeReferenceNode(node) ? migration.nameOf(node.typeName) : undefined;
   if (name !== "ClientMiddleware" && name !== "ServerMiddleware") return undefined;
-  const isLeft = (one: ts.Node): boolean => isMiddleware(one, migration) && whyNot(one, migration) !== undefined;
   const isOwner = ts.isVariableDeclaration(node.parent) || ts.isFunctionLike(node.parent);
-  return isOwner && contains(node.parent, isLeft)
+  return isOwner && staysIn(node.parent, migration)
     ? migration.verbatim(node)
     : migration.imports.use(MAIN, "Interceptor", node);
 };
+
+/** Reports whether a declaration has a middleware that stays as it is. */
+function staysIn(declaration: ts.Node, migration: Migration): boolean {
+  return contains(declaration, (one) => isMiddleware(one, migration) && whyNot(one, migration) !== undefined);
+}
 
 /** TODO comments for middleware of old packages, by its function. */
 const OTHERS: ReadonlyMap<string, string> = new Map([
@@ -179,11 +187,20 @@ const OTHERS: ReadonlyMap<string, string> = new Map([
   ["retryMiddleware", "retryMiddleware is the option retry of createTransport"],
 ]);
 
-/** The interceptor that middleware becomes: none for that of an old package, which is listed. */
+/**
+ * The interceptor that middleware becomes: none for that of an old package, which is listed. Calls through one that stays
+ * fail until it is rewritten, so that nothing passes without its checks.
+ */
 export function interceptorOf(middleware: ts.Expression, migration: Migration): string[] {
   const one = migration.initializer(middleware) ?? middleware;
   const name = migration.nameOf(ts.isCallExpression(one) ? one.expression : one);
-  if (name === undefined) return [migration.print(middleware)];
+  if (name === undefined) {
+    const text = migration.print(middleware);
+    const declaration = migration.declared(ts.isCallExpression(middleware) ? middleware.expression : middleware);
+    if (!declaration || !staysIn(declaration, migration)) return [text];
+    migration.todo(middleware, `${middleware.getText()} is no interceptor yet: calls fail`);
+    return [text + migration.typed(` as unknown as ${migration.imports.use(MAIN, "Interceptor", declaration)}`)];
+  }
   const reason = OTHERS.get(name) ?? `${name} has no counterpart: it is left out`;
   if (reason !== "") migration.todo(middleware, reason);
   return [];
