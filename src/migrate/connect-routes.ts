@@ -1,5 +1,6 @@
 /** Routes that are added to a router of Connect for ECMAScript: services, and single methods. */
 import { ts } from "ts-morph";
+import { anyService } from "./connect-generics.ts";
 import { isLiteral } from "./connect-options.ts";
 import type { Migration, Rule } from "./migration.ts";
 
@@ -7,12 +8,24 @@ export function addArguments(call: ts.CallExpression, migration: Migration): str
   const [service, implementation, ...rest] = call.arguments;
   const whole = service && implementation && withAllMethods(service, implementation, migration);
   return [
-    service && migration.print(service),
+    service && printService(service, migration),
     whole ?? (implementation && migration.print(implementation)),
     ...rest.map((one) => migration.print(one)),
   ]
     .filter((one) => one !== undefined)
     .join(", ");
+}
+
+/** A service, or the descriptor of one that is known at run time, for which there is no code. */
+function printService(service: ts.Expression, migration: Migration): string {
+  const text = migration.print(service);
+  if (migration.checker.getTypeAtLocation(service).getNonNullableType().symbol?.name !== "DescService") return text;
+  migration.todo(
+    service,
+    `${service.getText()} is a descriptor: add the definition that is generated, such as GreetServiceDef`,
+  );
+  const as = migration.typed(` as unknown as ${anyService(service, migration)}`);
+  return `${text}${as}`;
 }
 
 /** `router.service(GreetService, implementation)`, whose implementation may lack methods. */

@@ -1,8 +1,8 @@
 /** Services of Connect for ECMAScript: as values, and as type arguments of clients and implementations. */
 import { ts } from "ts-morph";
+import { isOfClients, memberOf, serviceParameter } from "./connect-generics.ts";
 import { generatedOf, useGenerated } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
-import { contains } from "./tree.ts";
 
 /** `ReturnType<typeof createClient<typeof GreetService>>`. */
 const returnType: Rule = (node, migration) => {
@@ -20,11 +20,11 @@ const serviceType: Rule = (node, migration) => {
   const name = migration.nameOf(ts.isTypeReferenceNode(node) ? node.typeName : node.expression);
   const [of] = node.typeArguments ?? [];
   if (name === "MethodImpl") return methodType(of, migration);
-  if (name !== "Client" && name !== "ServiceImpl") return parameterType(node, migration);
+  if (name !== "Client" && name !== "ServiceImpl") return serviceParameter(node, migration);
   if (of === undefined) return undefined;
   const generated = ts.isTypeQueryNode(of) ? generatedOf(of.exprName, migration) : undefined;
   if (generated === undefined) {
-    if (!ts.isTypeQueryNode(of)) return migration.text(of);
+    if (!ts.isTypeQueryNode(of)) return memberOf(of, name === "Client" ? "client" : "handler", migration);
     migration.leave(node, `${of.exprName.getText()} is not found in generated code`);
     return migration.verbatim(node);
   }
@@ -40,35 +40,6 @@ function methodType(of: ts.TypeNode | undefined, migration: Migration): string |
   return (
     generated && `${useGenerated(`${generated.name}Handler`, "triple", generated, of, migration)}["${right.text}"]`
   );
-}
-
-/** The type parameter of a function for any service: `<T extends DescService>(service: T): Client<T>`. */
-const parameterType: Rule = (node, migration) => {
-  if (!ts.isTypeReferenceNode(node)) return undefined;
-  const name = migration.text(node);
-  if (
-    name === "DescService" &&
-    ts.isTypeParameterDeclaration(node.parent) &&
-    isOfClients(node.parent.parent, migration)
-  )
-    return "object";
-  const declaration = migration.checker.getTypeAtLocation(node).symbol?.declarations?.[0];
-  if (
-    declaration === undefined ||
-    !ts.isTypeParameterDeclaration(declaration) ||
-    !isOfClients(declaration.parent, migration)
-  )
-    return undefined;
-  return declaration.constraint?.getText() === "DescService"
-    ? `${migration.imports.use("triple-es", "ServiceDef", node)}<${name}, object>`
-    : undefined;
-};
-
-function isOfClients(scope: ts.Node, migration: Migration): boolean {
-  return contains(scope, (node) => {
-    const name = ts.isTypeReferenceNode(node) ? node.typeName : ts.isCallExpression(node) ? node.expression : undefined;
-    return ["Client", "createClient"].includes(migration.nameOf(name) ?? "");
-  });
 }
 
 /** A service as a value, and its methods: `GreetService.method.greet`. */

@@ -896,6 +896,27 @@ const nameOf = <T extends DescService>(service: T) => service.typeName;
 export const registry = [createRegistry(ElizaService), nameOf(ElizaService), ElizaService.typeName];`,
       has: ["[createRegistry(ElizaService), nameOf(ElizaService), ElizaServiceDef.typeName]"],
     },
+    "types for any service, and services that are known at run time": {
+      source: `import type { DescService } from "@bufbuild/protobuf";
+import type { Client, ConnectRouter, ServiceImpl } from "@connectrpc/connect";
+interface Handler<T extends DescService> { implementation(): Partial<ServiceImpl<T>> }
+class Registered<T extends DescService = DescService> { client?: Client<T>; }
+export const of = <T extends DescService>(service: T, handler: Handler<T>) => [service.typeName, handler, Registered];
+export const handler: Handler<typeof ElizaService> = { implementation: () => ({ say: ({ sentence }) => ({ sentence }) }) };
+export const all = of(ElizaService, handler);
+export const addAll = (router: ConnectRouter, services: Map<string, DescService>) => {
+  for (const one of services.values()) router.service(one, {} as Partial<ServiceImpl<DescService>>);
+};`,
+      has: [
+        'interface Handler<T extends ServiceDef<object, object>> { implementation(): Partial<NonNullable<T["~types"]>["handler"]> }',
+        'class Registered<T extends ServiceDef<object, object> = ServiceDef<object, object>> { client?: NonNullable<T["~types"]>["client"]; }',
+        "<T extends ServiceDef<object, object>>(service: T, handler: Handler<T>)",
+        "handler: Handler<typeof ElizaServiceDef>",
+        "of(ElizaServiceDef, handler)",
+        "router.add(one as unknown as ServiceDef<object, object>, {} as Partial<object>)",
+      ],
+      left: ["one is a descriptor: add the definition that is generated, such as GreetServiceDef"],
+    },
     "a transport to routes in an arrow function without a block": {
       source: `import { type ConnectRouter, createRouterTransport } from "@connectrpc/connect";
 export const served = (routes: (router: ConnectRouter) => void) => createRouterTransport(routes);`,
