@@ -17,7 +17,7 @@ export interface Tables extends Omit<Kind, "rewrite"> {
 
 export function createKind(tables: Tables): Kind {
   const same = new Set(tables.same.split(" "));
-  const rules = [...tables.rules, oldExport, oldName, oldMember, oldModule];
+  const rules = [...tables.rules, oldExport, oldName, assigned, oldMember, oldModule];
   return {
     ...tables,
     rewrite: (node, migration) => {
@@ -72,6 +72,15 @@ export function createKind(tables: Tables): Kind {
     const [module = "", name = ""] = found.split(" ");
     const local = migration.imports.use(module, name, node);
     return ts.isShorthandPropertyAssignment(node.parent) ? `${node.getText()}: ${local}` : local;
+  }
+
+  /** `options.headers = headers`: the members of options are readonly. */
+  function assigned(node: ts.Node, migration: Migration): string | undefined {
+    if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.EqualsToken) return undefined;
+    const { left, right } = node;
+    if (!ts.isPropertyAccessExpression(left) || !migration.nameOf(left)?.startsWith("CallOptions.")) return undefined;
+    const name = oldMember(left.name, migration) ?? left.name.text;
+    return `Object.assign(${migration.print(left.expression)}, { ${name}: ${migration.print(right)} })`;
   }
 
   /** A member of a type of the old package, where it is read, given or destructured. */

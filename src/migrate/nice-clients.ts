@@ -4,7 +4,7 @@ import { useGenerated } from "./generated.ts";
 import { constantOf, transportOptions } from "./grpc-names.ts";
 import type { Migration, Rule } from "./migration.ts";
 import { interceptorOf } from "./nice-middleware.ts";
-import { definitionOf } from "./nice-services.ts";
+import { definitionOf, memberOf } from "./nice-services.ts";
 import { contains } from "./tree.ts";
 
 const MAIN = "triple-es";
@@ -17,9 +17,11 @@ const client: Rule = (node, migration) => {
   const name = migration.nameOf(node.expression);
   if (name !== "createClient" && name !== "ClientFactory.create") return undefined;
   const [definition, channel, defaults] = node.arguments;
-  const of = definition && definitionOf(definition, migration);
-  if (!of || !channel) return undefined;
-  const create = useGenerated(`create${of.name}Client`, "triple", of, node, migration);
+  if (!definition || !channel) return undefined;
+  const of = definitionOf(definition, migration);
+  const create = of
+    ? useGenerated(`create${of.name}Client`, "triple", of, node, migration)
+    : migration.imports.use(MAIN, "createClient", node);
   const factory = name === "createClient" ? undefined : (node.expression as ts.PropertyAccessExpression).expression;
   const middleware = factory ? middlewareOf(factory, migration) : [];
   const printed = migration.print(channel);
@@ -27,13 +29,18 @@ const client: Rule = (node, migration) => {
     ? transportOf(printed, middleware)
     : // A factory of elsewhere, which becomes a function of a transport.
       `${migration.print(factory as ts.Expression)}(${printed})`;
-  return `${create}(${given}${defaults ? defaultsOf(defaults, migration) : ""})`;
+  const options = defaults ? defaultsOf(defaults, migration) : "";
+  if (of) return `${create}(${given}${options})`;
+  // A definition that is a parameter, whose type says which client is created.
+  const type = migration.checker.getTypeAtLocation(definition);
+  const cast = type.isTypeParameter() ? migration.typed(` as ${memberOf(type.symbol.name, "client")}`) : "";
+  return `${create}(${migration.print(definition)}, ${given}${options})${cast}`;
 };
 
 /** A transport whose calls pass through middleware, the innermost first. */
 function transportOf(transport: string, middleware: readonly string[]): string {
   if (middleware.length === 0) return transport;
-  return `{ call: ${middleware.reduce((call, one) => `${one.includes("=>") ? `(${one})` : one}(${call})`, `${transport}.call`)} }`;
+  return `{ call: ${middleware.reduce((call, one) => `${/=>| as /.test(one) ? `(${one})` : one}(${call})`, `${transport}.call`)} }`;
 }
 
 /** A client factory that clients of elsewhere use, as a function of a transport. */

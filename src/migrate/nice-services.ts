@@ -21,7 +21,11 @@ const generatedType: Rule = (node, migration) => {
   const name = ts.isTypeReferenceNode(reference) ? reference.typeName : reference.expression;
   const [argument] = reference.typeArguments ?? [];
   const old = migration.nameOf(name);
-  if ((old === "Client" || old === "ServiceImplementation") && argument && ts.isTypeQueryNode(argument)) {
+  if (old === "CompatServiceDefinition")
+    return `${migration.imports.use("triple-es", "ServiceDef", node)}<object, object>`;
+  if ((old === "Client" || old === "ServiceImplementation") && argument) {
+    if (!ts.isTypeQueryNode(argument))
+      return memberOf(migration.print(argument), old === "Client" ? "client" : "handler");
     const of = definitionOf(argument.exprName, migration);
     return of && useGenerated(`${of.name}${old === "Client" ? "Client" : "Handler"}`, "triple", of, node, migration);
   }
@@ -42,6 +46,11 @@ const generatedType: Rule = (node, migration) => {
   const isOwn = of.declaration.getSourceFile().text.includes(`${bare}Definition`);
   return useGenerated(`${isOwn ? bare : bare.slice(0, -"Service".length)}Handler`, "triple", of, node, migration);
 };
+
+/** The type of the client or the handler of a service, such as a type parameter. */
+export function memberOf(service: string, name: "client" | "handler"): string {
+  return `NonNullable<${service}["~types"]>["${name}"]`;
+}
 
 /** The service of a definition, such as `GreeterDefinition`. */
 export function definitionOf(node: ts.Node, migration: Migration): Generated | undefined {

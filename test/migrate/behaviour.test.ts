@@ -681,6 +681,25 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "first is no interceptor yet: calls fail",
       ],
     },
+    "clients of any service": {
+      source: `import { type Channel, type Client, type CompatServiceDefinition, createClient, createClientFactory } from "nice-grpc";
+        import { ShopServiceDefinition } from "../gen/shop/v1/shop";
+        export const clientOf = <T extends CompatServiceDefinition>(service: T, channel: Channel): Client<T> => createClient(service, channel);
+        class Clients {
+          readonly #all = new Map<Known, Client<Known>>();
+          readonly #factory = createClientFactory();
+          of(channel: Channel) { return this.#factory.create(ShopServiceDefinition, channel); }
+        }
+        type Known = typeof ShopServiceDefinition;
+        export const all = [Clients, clientOf];`,
+      has: [
+        '<T extends ServiceDef<object, object>>(service: T, channel: ClosableTransport): NonNullable<T["~types"]>["client"] =>',
+        '=> createClient(service, channel) as NonNullable<T["~types"]>["client"];',
+        'new Map<Known, NonNullable<Known["~types"]>["client"]>();',
+        "type Known = typeof ShopServiceDef;",
+      ],
+      left: [],
+    },
     "the names of a message's fields": {
       source: `import type { Item } from "../gen/shop/v1/shop";
         export const read = (item: Item, name: keyof Item) => item[name];`,
@@ -811,6 +830,16 @@ import type { Lost } from "./lost.js";
 export class Impl implements ServiceImpl<typeof Lost> {}`,
       has: ['import type { ServiceImpl } from "@connectrpc/connect";', "implements ServiceImpl<typeof Lost> {}"],
       left: ["Lost is not found in generated code"],
+    },
+    "options of a call that are set later": {
+      source: `import type { CallOptions } from "@connectrpc/connect";
+export const options: CallOptions = {};
+options.headers = { "x-user": "joe" };
+options.onHeader = console.log;`,
+      has: [
+        'Object.assign(options, { headers: { "x-user": "joe" } });',
+        "Object.assign(options, { onHeaders: console.log });",
+      ],
     },
     "a call without a timeout": {
       source: 'export const say = () => createClient(ElizaService, transport).say({ sentence: "" }, { timeoutMs: 0 });',
