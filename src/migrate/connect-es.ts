@@ -28,6 +28,7 @@ const names: Record<string, string> = {
   createConnectRouter: `${MAIN} createRouter`,
   compressionBrotli: `${NODE} brotli`,
   compressionGzip: `${NODE} gzip`,
+  Compression: `${NODE} NodeCompression`,
   createGrpcTransport: `${NODE} createTransport`,
   GrpcTransportOptions: `${NODE} NodeTransportOptions`,
   "@connectrpc/connect-node:createConnectTransport": `${NODE} createTransport`,
@@ -85,7 +86,6 @@ const members: Record<string, string> = {
   ".defaultTimeoutMs": "!is timeoutMs of a client: createGreetServiceClient(transport, { timeoutMs })",
   ".nodeOptions": "!is tls, for TLS",
   ".useBinaryFormat": "!is codec, proto or json",
-  ".sendCompression": "!is compression, a name such as gzip",
   ".writeMaxBytes": "!has no counterpart",
   ".useHttpGet": "!has no counterpart",
 };
@@ -102,6 +102,17 @@ const protocol: Rule = (node, migration) => {
   if (name && ["grpc", "grpcWeb", "connect"].includes(node.name.getText()))
     migration.leave(node, `${name} is always true`);
   return undefined;
+};
+
+/** `sendCompression: compressionGzip`, which is given by its name. */
+const compression: Rule = (node, migration) => {
+  const isGiven = ts.isPropertyAssignment(node);
+  if (!isGiven && !ts.isShorthandPropertyAssignment(node)) return undefined;
+  const name = isGiven ? migration.nameOf(node.name) : migration.shorthand(node);
+  if (!name?.endsWith(".sendCompression")) return undefined;
+  const value = isGiven ? node.initializer : node.name;
+  const isAbsent = migration.checker.getTypeAtLocation(value).getNonNullableType().flags & ts.TypeFlags.Never;
+  return isAbsent ? "" : `compression: (${migration.print(value)})?.name`;
 };
 
 /** `timeoutMs: 0` of a call, which has no deadline then. */
@@ -141,6 +152,7 @@ export const connectEs: Kind = createKind({
     ...headerRules,
     ...connectClientRules,
     protocol,
+    compression,
     unlimited,
     ...connectServiceRules,
     ...connectErrorRules,

@@ -30,6 +30,11 @@ export function memberOf(of: ts.TypeNode, name: "client" | "handler", migration:
   return service === undefined ? "object" : `NonNullable<${service}["~types"]>["${name}"]`;
 }
 
+/** Reports whether a type is that of services as descriptors, and of no one in particular. */
+export function isDescriptorType({ symbol, aliasSymbol }: ts.Type): boolean {
+  return symbol?.name === "DescService" || aliasSymbol?.name === "GenService";
+}
+
 export function anyService(node: ts.Node, migration: Migration): string {
   return `${migration.imports.use("triple-es", "ServiceDef", node)}<object, object>`;
 }

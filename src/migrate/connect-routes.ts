@@ -1,7 +1,8 @@
 /** Routes that are added to a router of Connect for ECMAScript: services, and single methods. */
 import { ts } from "ts-morph";
-import { anyService } from "./connect-generics.ts";
+import { anyService, isDescriptorType } from "./connect-generics.ts";
 import { isLiteral } from "./connect-options.ts";
+import { generatedOf } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
 
 export function addArguments(call: ts.CallExpression, migration: Migration): string {
@@ -19,7 +20,8 @@ export function addArguments(call: ts.CallExpression, migration: Migration): str
 /** A service, or the descriptor of one that is known at run time, for which there is no code. */
 function printService(service: ts.Expression, migration: Migration): string {
   const text = migration.print(service);
-  if (migration.checker.getTypeAtLocation(service).getNonNullableType().symbol?.name !== "DescService") return text;
+  const type = migration.checker.getTypeAtLocation(service).getNonNullableType();
+  if (generatedOf(service, migration) || !isDescriptorType(type)) return text;
   migration.todo(
     service,
     `${service.getText()} is a descriptor: add the definition that is generated, such as GreetServiceDef`,

@@ -1,6 +1,6 @@
 /** Services of Connect for ECMAScript: as values, and as type arguments of clients and implementations. */
 import { ts } from "ts-morph";
-import { isOfClients, memberOf, serviceParameter } from "./connect-generics.ts";
+import { isDescriptorType, isOfClients, memberOf, serviceParameter } from "./connect-generics.ts";
 import { generatedOf, useGenerated } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
 
@@ -64,6 +64,7 @@ const service: Rule = (node, migration) => {
 /** Reports whether a service is passed as a descriptor, which it stays: `createRegistry(GreetService)`. */
 function isDescriptor(node: ts.Identifier, migration: Migration): boolean {
   const { parent } = node;
+  if (ts.isTypeQueryNode(parent)) return isTypeOfDescriptor(parent, migration);
   if (!ts.isCallExpression(parent) || parent.expression === node) return false;
   const { checker } = migration;
   const declaration = checker.getResolvedSignature(parent)?.declaration;
@@ -76,7 +77,18 @@ function isDescriptor(node: ts.Identifier, migration: Migration): boolean {
     ? (checker.getIndexTypeOfType(written, ts.IndexKind.Number) ?? written)
     : written;
   const type = checker.getBaseConstraintOfType(given) ?? given;
-  return (type.isUnion() ? type.types : [type]).some(({ symbol }) => symbol?.name === "DescService");
+  return (type.isUnion() ? type.types : [type]).some(isDescriptorType);
+}
+
+/** Reports whether a service is given to a type that is no one of clients: `MyService<typeof GreetService>`. */
+function isTypeOfDescriptor(query: ts.TypeQueryNode, migration: Migration): boolean {
+  const { parent } = query;
+  if (!ts.isTypeReferenceNode(parent) && !ts.isExpressionWithTypeArguments(parent)) return false;
+  const declaration = migration.declared(ts.isTypeReferenceNode(parent) ? parent.typeName : parent.expression);
+  const { typeParameters } = (declaration ?? {}) as { typeParameters?: ts.NodeArray<ts.TypeParameterDeclaration> };
+  const constraint = typeParameters?.[parent.typeArguments?.indexOf(query) ?? 0]?.constraint;
+  if (!declaration || !constraint || migration.isDeclaredOld(declaration)) return false;
+  return isDescriptorType(migration.checker.getTypeAtLocation(constraint)) && !isOfClients(declaration, migration);
 }
 
 function isService(declaration: ts.Declaration): boolean {

@@ -2,7 +2,16 @@
 import { ts } from "ts-morph";
 
 /** Names that are types, also where the old code has a value. */
-const TYPES = ["Call", "ClosableTransport", "HandlerContext", "Interceptor", "Message", "ServiceDef", "Transport"];
+const TYPES = [
+  "Call",
+  "ClosableTransport",
+  "HandlerContext",
+  "Interceptor",
+  "Message",
+  "NodeCompression",
+  "ServiceDef",
+  "Transport",
+];
 
 interface Added {
   readonly name: string;

@@ -61,7 +61,9 @@ export class Origins {
       spread && this.#checker.getTypeAtLocation(spread.expression),
       this.#checker.getContextualType(literal),
     ];
-    return types.map((type) => type?.getNonNullableType().getProperty(name)).find((one) => one !== undefined);
+    // A value may be one of several types, such as the options of a plugin, or a function that returns them.
+    const all = types.flatMap((type) => (type?.isUnion() ? [type.getNonNullableType(), ...type.types] : (type ?? [])));
+    return all.map((type) => type.getProperty(name)).find((one) => one !== undefined);
   }
 
   /** The member that a shorthand property gives. */

@@ -925,6 +925,21 @@ const nameOf = <T extends DescService>(service: T) => service.typeName;
 export const registry = [createRegistry(ElizaService), nameOf(ElizaService), ElizaService.typeName];`,
       has: ["[createRegistry(ElizaService), nameOf(ElizaService), ElizaServiceDef.typeName]"],
     },
+    "a service that a type or a function takes as generated": {
+      source: `import type { DescService } from "@bufbuild/protobuf";
+import type { GenService } from "@bufbuild/protobuf/codegenv2";
+type Names<S extends DescService> = keyof S["method"];
+const first = (service: GenService<any>): string => service.typeName;
+export const all: [Names<typeof ElizaService>, string] = ["say", first(ElizaService)];`,
+      has: ['all: [Names<typeof ElizaService>, string] = ["say", first(ElizaService)];'],
+    },
+    "a compression of requests, and options that may be given by a function": {
+      source: `import { compressionGzip, createGrpcTransport, type GrpcTransportOptions } from "@connectrpc/connect-node";
+const make = (options: GrpcTransportOptions | (() => GrpcTransportOptions)) => options;
+const sendCompression = compressionGzip;
+export const all = [createGrpcTransport({ baseUrl: "http://a", sendCompression }), make({ baseUrl: "http://a", readMaxBytes: 1 })];`,
+      has: ['createTransport({ baseUrl: "http://a", compression: (sendCompression)?.name })', "maxMessageBytes: 1"],
+    },
     "types for any service, and services that are known at run time": {
       source: `import type { DescService } from "@bufbuild/protobuf";
 import type { Client, ConnectRouter, ServiceImpl } from "@connectrpc/connect";
