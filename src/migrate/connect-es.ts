@@ -20,6 +20,9 @@ const SAME =
   "CallOptions Code ContextKey ContextValues HandlerContext Interceptor StreamRequest StreamResponse Transport \
 UnaryRequest UnaryResponse createContextKey createContextValues createClient";
 
+/** Names of handlers without a framework. */
+const UNIVERSAL = ["UniversalHandler", "universalServerRequestFromFetch", "universalServerResponseToFetch"];
+
 const names: Record<string, string> = {
   ...Object.fromEntries(SAME.split(" ").map((name) => [name, `${MAIN} ${name}`])),
   ConnectError: `${MAIN} RpcError`,
@@ -134,7 +137,10 @@ export const connectEs: Kind = createKind({
     "connect-query",
     "validate",
   ].map((name) => `@connectrpc/${name}`),
-  unsupported: { "@connectrpc/connect-query": "has another form here: createQueries of triple-es/query" },
+  unsupported: {
+    "@connectrpc/connect-query": "has another form here: createQueries of triple-es/query",
+    ...Object.fromEntries(UNIVERSAL.map((name) => [name, "has no universal handlers here: use fetchHandler(router)"])),
+  },
   section: "From Connect for ECMAScript",
   tools: [],
   plugins: [],

@@ -53,16 +53,20 @@ const service: Rule = (node, migration) => {
     if (of && isService(of.declaration))
       return useGenerated(`${of.name}_${node.name.text}`, "triple", of, node, migration);
   }
-  if (!ts.isIdentifier(node) || ts.isImportSpecifier(node.parent) || ts.isExportSpecifier(node.parent))
-    return undefined;
+  // A name, also in a namespace: `v1.GreetService`.
+  if (!ts.isIdentifier(node) && !ts.isPropertyAccessExpression(node) && !ts.isQualifiedName(node)) return undefined;
+  if (ts.isImportSpecifier(node.parent) || ts.isExportSpecifier(node.parent)) return undefined;
   const of = generatedOf(node, migration);
   if (of === undefined || !isService(of.declaration) || isDescriptor(node, migration)) return undefined;
   const name = useGenerated(`${of.name}Def`, "triple", of, node, migration);
-  return ts.isShorthandPropertyAssignment(node.parent) ? `${node.text}: ${name}` : name;
+  return ts.isShorthandPropertyAssignment(node.parent) ? `${node.getText()}: ${name}` : name;
 };
 
 /** Reports whether a service is passed as a descriptor, which it stays: `createRegistry(GreetService)`. */
-function isDescriptor(node: ts.Identifier, migration: Migration): boolean {
+function isDescriptor(
+  node: ts.Identifier | ts.PropertyAccessExpression | ts.QualifiedName,
+  migration: Migration,
+): boolean {
   const { parent } = node;
   if (ts.isTypeQueryNode(parent)) return isTypeOfDescriptor(parent, migration);
   if (!ts.isCallExpression(parent) || parent.expression === node) return false;
@@ -70,7 +74,7 @@ function isDescriptor(node: ts.Identifier, migration: Migration): boolean {
   const declaration = checker.getResolvedSignature(parent)?.declaration;
   if (!declaration || migration.isDeclaredOld(declaration) || isOfClients(declaration, migration)) return false;
   const { parameters } = declaration;
-  const parameter = parameters[parent.arguments.indexOf(node)] ?? parameters.at(-1);
+  const parameter = parameters[parent.arguments.indexOf(node as ts.Expression)] ?? parameters.at(-1);
   if (!parameter || !ts.isParameter(parameter)) return false;
   const written = checker.getTypeAtLocation(parameter);
   const given = parameter.dotDotDotToken

@@ -4,7 +4,7 @@ import { bareName, type Generated, generatedBy, generatedOf, schemaCall, schemaO
 import { generatorOf } from "./generator.ts";
 import type { Migration, Rule } from "./migration.ts";
 import { protobufRules } from "./protobuf-messages.ts";
-import { tsProtoField, tsProtoOneof } from "./ts-proto-fields.ts";
+import { tsProtoField, tsProtoKeys, tsProtoOneof } from "./ts-proto-fields.ts";
 
 const PROTOBUF = "@bufbuild/protobuf";
 
@@ -93,11 +93,6 @@ const tsProtoName: Rule = (node, migration) => {
     if (generated?.by === "ts-proto")
       return `${migration.imports.use(PROTOBUF, "MessageInitShape", node)}<typeof ${schemaOf(generated, node, migration)}>`;
   }
-  if (ts.isTypeOperatorNode(node) && node.operator === ts.SyntaxKind.KeyOfKeyword) {
-    const of = ts.isTypeReferenceNode(node.type) ? generatedOf(node.type.typeName, migration) : undefined;
-    if (of?.by === "ts-proto" && isMessage(of.declaration))
-      return `Exclude<keyof ${migration.print(node.type)}, "$typeName" | "$unknown">`;
-  }
   if (!ts.isIdentifier(node) || ts.isImportSpecifier(node.parent)) return undefined;
   const of = generatedOf(node, migration);
   if (of?.by !== "ts-proto") return undefined;
@@ -142,6 +137,7 @@ export const messageRules: readonly Rule[] = [
   tsProtoName,
   tsProtoOneof,
   tsProtoField,
+  tsProtoKeys,
   ...protobufRules,
   barrel,
 ];

@@ -1,6 +1,6 @@
 /** Fields of ts-proto that protobuf-es has in another form: 64-bit integers as `number`, `Date`, and oneofs. */
 import { ts } from "ts-morph";
-import { generatedBy } from "./generated.ts";
+import { generatedBy, generatedOf } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
 
 const INTEGERS = ["int64", "uint64", "sint64", "fixed64", "sfixed64"];
@@ -79,3 +79,11 @@ export const tsProtoOneof: Rule = (node, migration) => {
 function isOfCase(type: ts.Node): boolean {
   return ts.isTypeLiteralNode(type) && type.members[0]?.name?.getText() === "$case";
 }
+
+/** `keyof Order`, without the fields that only messages of protobuf-es have. */
+export const tsProtoKeys: Rule = (node, migration) => {
+  if (!ts.isTypeOperatorNode(node) || node.operator !== ts.SyntaxKind.KeyOfKeyword) return undefined;
+  const of = ts.isTypeReferenceNode(node.type) ? generatedOf(node.type.typeName, migration) : undefined;
+  if (of?.by !== "ts-proto" || !ts.isInterfaceDeclaration(of.declaration)) return undefined;
+  return `Exclude<keyof ${migration.print(node.type)}, "$typeName" | "$unknown">`;
+};

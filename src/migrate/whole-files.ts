@@ -78,8 +78,14 @@ function reasonOf(node: ts.Node, kind: Kind, checker: ts.TypeChecker, origins: O
     };
   if (!isOld(specifier, kind)) return undefined;
   if (required) return { node, message: `${name} is loaded by require: use import`, isShared: false };
-  const reason = kind.unsupported[name];
+  const reason = [name, ...namesIn(node)].map((one) => kind.unsupported[one]).find(Boolean);
   return reason === undefined ? undefined : { node, message: `${name} ${reason}`, isShared: true };
+}
+
+/** The names that an import takes from its module. */
+function namesIn(node: ts.Node): string[] {
+  const named = ts.isImportDeclaration(node) ? node.importClause?.namedBindings : undefined;
+  return named && ts.isNamedImports(named) ? named.elements.map((one) => (one.propertyName ?? one.name).text) : [];
 }
 
 /** Reports whether a file imports an old package, or code generated for one. */

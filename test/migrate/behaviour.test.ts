@@ -841,6 +841,19 @@ options.onHeader = console.log;`,
         "Object.assign(options, { onHeaders: console.log });",
       ],
     },
+    "a service of a namespace": {
+      source: `import * as eliza from "../gen/eliza/v1/eliza_pb.js";
+export const all: [typeof eliza.ElizaService, object] = [eliza.ElizaService, createClient(eliza.ElizaService, transport)];`,
+      has: ["all: [typeof ElizaServiceDef, object] = [ElizaServiceDef, createElizaServiceClient(transport)];"],
+    },
+    "universal handlers": {
+      source: `import { createConnectRouter } from "@connectrpc/connect";
+import { universalServerRequestFromFetch } from "@connectrpc/connect/protocol";
+export const [handler] = createConnectRouter().handlers;
+export const call = (request: Request) => handler?.(universalServerRequestFromFetch(request, {}));`,
+      has: ["createConnectRouter().handlers"],
+      left: ["@connectrpc/connect/protocol has no universal handlers here: use fetchHandler(router)"],
+    },
     "a call without a timeout": {
       source: 'export const say = () => createClient(ElizaService, transport).say({ sentence: "" }, { timeoutMs: 0 });',
       has: ["{ timeoutMs: Number.POSITIVE_INFINITY }"],
