@@ -33,8 +33,10 @@ const client: Rule = (node, migration) => {
   if (of) return `${create}(${given}${options})`;
   // A definition that is a parameter, whose type says which client is created.
   const type = migration.checker.getTypeAtLocation(definition);
-  const cast = type.isTypeParameter() ? migration.typed(` as ${memberOf(type.symbol.name, "client")}`) : "";
-  return `${create}(${migration.print(definition)}, ${given}${options})${cast}`;
+  const [argument, cast] = type.isTypeParameter()
+    ? [migration.typed("<object>"), migration.typed(` as ${memberOf(type.symbol.name, "client")}`)]
+    : ["", ""];
+  return `${create}${argument}(${migration.print(definition)}, ${given}${options})${cast}`;
 };
 
 /** A transport whose calls pass through middleware, the innermost first. */

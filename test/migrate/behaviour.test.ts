@@ -694,7 +694,7 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         export const all = [Clients, clientOf];`,
       has: [
         '<T extends ServiceDef<object, object>>(service: T, channel: ClosableTransport): NonNullable<T["~types"]>["client"] =>',
-        '=> createClient(service, channel) as NonNullable<T["~types"]>["client"];',
+        '=> createClient<object>(service, channel) as NonNullable<T["~types"]>["client"];',
         'new Map<Known, NonNullable<Known["~types"]>["client"]>();',
         "type Known = typeof ShopServiceDef;",
       ],
