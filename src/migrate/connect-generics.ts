@@ -23,7 +23,7 @@ export function serviceParameter(node: ts.Node, migration: Migration): string | 
 }
 
 /** `Client<T>` and `ServiceImpl<T>` of a type parameter, or of any service. */
-export function memberOf(of: ts.TypeNode, name: "client" | "handler", migration: Migration): string {
+export function typeOfService(of: ts.TypeNode, name: "client" | "handler", migration: Migration): string {
   const parameter = parameterOf(of, migration);
   if (parameter && isOfClient(parameter.parent, migration)) return migration.text(of);
   const service = parameter || of.getText() !== "DescService" ? migration.verbatim(of) : undefined;

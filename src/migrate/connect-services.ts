@@ -1,6 +1,6 @@
 /** Services of Connect for ECMAScript: as values, and as type arguments of clients and implementations. */
 import { ts } from "ts-morph";
-import { isDescriptorType, isOfClients, memberOf, serviceParameter } from "./connect-generics.ts";
+import { isDescriptorType, isOfClients, serviceParameter, typeOfService } from "./connect-generics.ts";
 import { generatedOf, useGenerated } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
 
@@ -24,7 +24,7 @@ const serviceType: Rule = (node, migration) => {
   if (of === undefined) return undefined;
   const generated = ts.isTypeQueryNode(of) ? generatedOf(of.exprName, migration) : undefined;
   if (generated === undefined) {
-    if (!ts.isTypeQueryNode(of)) return memberOf(of, name === "Client" ? "client" : "handler", migration);
+    if (!ts.isTypeQueryNode(of)) return typeOfService(of, name === "Client" ? "client" : "handler", migration);
     migration.leave(node, `${of.exprName.getText()} is not found in generated code`);
     return migration.verbatim(node);
   }
