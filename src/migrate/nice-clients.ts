@@ -19,6 +19,8 @@ const client: Rule = (node, migration) => {
   const [definition, channel, defaults] = node.arguments;
   if (!definition || !channel) return undefined;
   const of = definitionOf(definition, migration);
+  const type = migration.checker.getTypeAtLocation(definition);
+  if (!of && type.flags & ts.TypeFlags.Any) return undefined;
   const create = of
     ? useGenerated(`create${of.name}Client`, "triple", of, node, migration)
     : migration.imports.use(MAIN, "createClient", node);
@@ -32,7 +34,6 @@ const client: Rule = (node, migration) => {
   const options = defaults ? defaultsOf(defaults, migration) : "";
   if (of) return `${create}(${given}${options})`;
   // A definition that is a parameter, whose type says which client is created.
-  const type = migration.checker.getTypeAtLocation(definition);
   const [argument, cast] = type.isTypeParameter()
     ? [migration.typed("<object>"), migration.typed(` as ${memberOf(type.symbol.name, "client")}`)]
     : ["", ""];
