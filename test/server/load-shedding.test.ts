@@ -337,6 +337,14 @@ describe("the limit of a method", () => {
     expect(await widthOf(authorize)).toBe(200);
   });
 
+  it("is found again at once, however long the method has been idle", async () => {
+    const authorize = await limited();
+    await send(authorize, { handle: (done) => at(loop.now + 1, done), rate: 10, seconds: 10 });
+    const { refused } = await send(authorize, { handle: waitingFor(10, 20), rate: 2_500, seconds: 2 });
+    // The server answers 1,000 of 5,000.
+    expect(refused.length).toBeGreaterThan(3_900);
+  });
+
   it("is raised by calls without a deadline", async () => {
     const authorize = await limited();
     const before = await widthOf(authorize);
