@@ -5,7 +5,7 @@
  */
 import { Code, RpcError } from "triple-es";
 import type { Instance, Registration, RegistrationEvent } from "triple-es/discovery";
-import { Backoff, callHook, delayInBackground } from "triple-es/internal";
+import { Backoff, callHook, DEFAULT_WEIGHT, delayInBackground } from "triple-es/internal";
 import type { Rules, WeightRule } from "../rules/service-rules.ts";
 import type { DubboSource } from "./dubbo/source.ts";
 import { changedInstances } from "./metadata-service.ts";
@@ -25,7 +25,7 @@ export function configured(
     callHook("the hook onRegistration", () => onEvent({ type: "failed", error }));
   });
   const ended = new AbortController();
-  let given = instance.weight;
+  let { weight: given = DEFAULT_WEIGHT } = instance;
   let ruled: readonly (number | undefined)[] = [];
 
   /** Returns the weight of the instance, and its services, each with its weight if that is another one. */

@@ -219,7 +219,7 @@ describe("a provider with dynamic configuration", () => {
     set(application("side: provider, services: [greet.Other], parameters: { weight: 8 }", "shop"));
     set("", greeter);
     set("");
-    expect(weights).toEqual([undefined, 50, undefined, undefined, undefined]);
+    expect(weights).toEqual([100, 50, 100, 100, 100]);
     expect(ofServices).toEqual([
       ["7", undefined],
       ["7", undefined],

@@ -51,13 +51,13 @@ it("an instance whose metadata service has not answered is asked again, although
   expect(asked).toBe(3);
 });
 
-it("the weight that a rule gives to one service is registered at both levels", async () => {
+it("the weights that rules give to a server and to one of its services are registered at both levels", async () => {
   const services = [{ service: SERVICE }, { service: "greet.v1.Other" }];
   const instance = { application: "shop", host: "10.0.0.1", port: 50_051, services };
   const router = createRouter();
   serveMetadata(router, instance);
   const entries = new Map<string, string>();
-  let setRule = (_text: string): void => {};
+  const setRule = new Map<string, Watcher<string | undefined>["onValue"]>();
   const tree = {
     session: async () => ({
       lost: new AbortController().signal,
@@ -74,7 +74,7 @@ it("the weight that a rule gives to one service is registered at both levels", a
       return () => {};
     },
     watchContent(path: string, { onValue }: Watcher<string | undefined>) {
-      if (path === `/dubbo/config/dubbo/${SERVICE}::.configurators`) setRule = onValue;
+      setRule.set(path, onValue);
       return () => {};
     },
     close: async () => {},
@@ -105,7 +105,17 @@ it("the weight that a rule gives to one service is registered at both levels", a
   onTestFinished(() => registration.close());
   await registration.ready;
   expect(await weightsOf("instance")).toEqual([[100], [100]]);
-  setRule(`{ key: ${SERVICE}, configs: [{ side: provider, parameters: { weight: 7 } }] }`);
-  await expect.poll(() => weightsOf("interface")).toEqual([[7], [100]]);
-  expect(await weightsOf("instance")).toEqual([[7], [100]]);
+  const item = (weight: number): string => `configs: [{ side: provider, parameters: { weight: ${weight} } }]`;
+  const set = (name: string, text: string): void => setRule.get(`/dubbo/config/dubbo/${name}.configurators`)?.(text);
+  const expectWeights = async (...weights: number[][]): Promise<void> => {
+    await expect.poll(() => weightsOf("interface")).toEqual(weights);
+    expect(await weightsOf("instance")).toEqual(weights);
+  };
+  set(`${SERVICE}::`, `{ key: ${SERVICE}, ${item(7)} }`);
+  await expectWeights([7], [100]);
+  set("shop", `{ scope: application, key: shop, ${item(50)} }`);
+  await expectWeights([7], [50]);
+  set("shop", "");
+  set(`${SERVICE}::`, "");
+  await expectWeights([100], [100]);
 });
