@@ -139,7 +139,7 @@ export const connectEs: Kind = createKind({
   ].map((name) => `@connectrpc/${name}`),
   unsupported: {
     "@connectrpc/connect-query": "has another form here: createQueries of triple-es/query",
-    ...Object.fromEntries(UNIVERSAL.map((name) => [name, "has no universal handlers here: use fetchHandler(router)"])),
+    ...Object.fromEntries(UNIVERSAL.map((name) => [name, "has no counterpart: use fetchHandler(router)"])),
   },
   section: "From Connect for ECMAScript",
   tools: [],

@@ -116,7 +116,7 @@ export const grpcJs: Kind = createKind({
   packages: ["@grpc/grpc-js", "@grpc/proto-loader", "@grpc/reflection", "grpc-health-check"],
   unsupported: {
     "@grpc/proto-loader": "loads proto files at run time: generate code from them",
-    CallCredentials: "has no counterpart: set headers in an interceptor",
+    "extends CallCredentials": "has no counterpart: set headers in an interceptor",
   },
   section: "From @grpc/grpc-js",
   tools: ["ts-proto", "grpc-tools", "grpc_tools_node_protoc_ts", "google-protobuf", "@types/google-protobuf"],

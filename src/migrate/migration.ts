@@ -15,7 +15,7 @@ export interface Kind {
   /** The packages that the project uses no more. */
   readonly packages: readonly string[];
   readonly rewrite: Rule;
-  /** Packages, names that they export, and classes to extend, whose files are left whole, with what to do. */
+  /** Packages, names that they export, and classes (`extends CallCredentials`), whose files are left whole, with what to do. */
   readonly unsupported: Readonly<Record<string, string>>;
   /** The section of docs/migration.md. */
   readonly section: string;

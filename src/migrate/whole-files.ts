@@ -61,7 +61,7 @@ function spread(found: Map<ts.SourceFile, Reason>, files: readonly ts.SourceFile
 function reasonOf(node: ts.Node, kind: Kind, checker: ts.TypeChecker, origins: Origins): Reason | undefined {
   if (ts.isHeritageClause(node) && node.token === ts.SyntaxKind.ExtendsKeyword) {
     const base = origins.of(node.types[0]?.expression ?? node)?.name ?? "";
-    const reason = kind.unsupported[base];
+    const reason = kind.unsupported[`extends ${base}`];
     return reason === undefined ? undefined : { node, message: `${base} ${reason}`, isShared: true };
   }
   const isRequire = ts.isCallExpression(node) && node.expression.getText() === "require";
@@ -78,8 +78,8 @@ function reasonOf(node: ts.Node, kind: Kind, checker: ts.TypeChecker, origins: O
     };
   if (!isOld(specifier, kind)) return undefined;
   if (required) return { node, message: `${name} is loaded by require: use import`, isShared: false };
-  const reason = [name, ...namesIn(node)].map((one) => kind.unsupported[one]).find(Boolean);
-  return reason === undefined ? undefined : { node, message: `${name} ${reason}`, isShared: true };
+  const used = [name, ...namesIn(node)].find((one) => kind.unsupported[one]);
+  return used === undefined ? undefined : { node, message: `${used} ${kind.unsupported[used]}`, isShared: true };
 }
 
 /** The names that an import takes from its module. */

@@ -497,6 +497,13 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       has: ['import { Metadata, type Server,', "Promise<Metadata> { return new Metadata(); }"],
       left: ["CallCredentials has no counterpart: set headers in an interceptor"],
     },
+    "credentials of calls, in a file with more": {
+      source: `import type { CallCredentials } from "@grpc/grpc-js";
+      export const all: CallCredentials[] = [];
+      client.getOrder(order, () => {});`,
+      has: ["client.getOrder(order).catch("],
+      left: ["CallCredentials of @grpc/grpc-js has no counterpart"],
+    },
     "a handler whose call is stored": {
       source: `const calls = new Set<ServerDuplexStream<Offer, Offer>>();
       export function negotiate(call: ServerDuplexStream<Offer, Offer>) {
@@ -852,7 +859,7 @@ import { universalServerRequestFromFetch } from "@connectrpc/connect/protocol";
 export const [handler] = createConnectRouter().handlers;
 export const call = (request: Request) => handler?.(universalServerRequestFromFetch(request, {}));`,
       has: ["createConnectRouter().handlers"],
-      left: ["@connectrpc/connect/protocol has no universal handlers here: use fetchHandler(router)"],
+      left: ["universalServerRequestFromFetch has no counterpart: use fetchHandler(router)"],
     },
     "a call without a timeout": {
       source: 'export const say = () => createClient(ElizaService, transport).say({ sentence: "" }, { timeoutMs: 0 });',
