@@ -1,5 +1,6 @@
 /** Functions and types of Connect for ECMAScript for any service, by a type parameter: `<T extends DescService>`. */
 import { ts } from "ts-morph";
+import { anyService, memberOf } from "./generated.ts";
 import type { Migration } from "./migration.ts";
 import { contains } from "./tree.ts";
 
@@ -27,16 +28,12 @@ export function typeOfService(of: ts.TypeNode, name: "client" | "handler", migra
   const parameter = parameterOf(of, migration);
   if (parameter && isOfClient(parameter.parent, migration)) return migration.text(of);
   const service = parameter || of.getText() !== "DescService" ? migration.verbatim(of) : undefined;
-  return service === undefined ? "object" : `NonNullable<${service}["~types"]>["${name}"]`;
+  return service === undefined ? "object" : memberOf(service, name);
 }
 
 /** Reports whether a type is that of services as descriptors, and of no one in particular. */
 export function isDescriptorType({ symbol, aliasSymbol }: ts.Type): boolean {
   return symbol?.name === "DescService" || aliasSymbol?.name === "GenService";
-}
-
-export function anyService(node: ts.Node, migration: Migration): string {
-  return `${migration.imports.use("triple-es", "ServiceDef", node)}<object, object>`;
 }
 
 /** The type parameter that a type refers to, if it is one for services. */

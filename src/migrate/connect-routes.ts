@@ -1,8 +1,8 @@
 /** Routes that are added to a router of Connect for ECMAScript: services, and single methods. */
 import { ts } from "ts-morph";
-import { anyService, isDescriptorType } from "./connect-generics.ts";
+import { isDescriptorType } from "./connect-generics.ts";
 import { isLiteral } from "./connect-options.ts";
-import { generatedOf } from "./generated.ts";
+import { anyService, generatedOf } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
 
 export function addArguments(call: ts.CallExpression, migration: Migration): string {

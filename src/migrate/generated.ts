@@ -81,6 +81,16 @@ function moduleOf({ path }: Generated, suffix: string, { file, checker }: Migrat
   return `${way.startsWith(".") ? way : `./${way}`}_${suffix}${extension}`;
 }
 
+/** The type of any service. */
+export function anyService(node: ts.Node, migration: Migration): string {
+  return `${migration.imports.use("triple-es", "ServiceDef", node)}<object, object>`;
+}
+
+/** The type of the client or the handler of a service, such as a type parameter. */
+export function memberOf(service: string, name: "client" | "handler"): string {
+  return `NonNullable<${service}["~types"]>["${name}"]`;
+}
+
 /** The schema of a message. */
 export function schemaOf(of: Generated, node: ts.Node, migration: Migration): string {
   return useGenerated(`${of.name}Schema`, "pb", of, node, migration);

@@ -1,10 +1,10 @@
 /** Channels, clients and client factories of nice-grpc. */
 import { ts } from "ts-morph";
-import { useGenerated } from "./generated.ts";
+import { memberOf, useGenerated } from "./generated.ts";
 import { constantOf, transportOptions } from "./grpc-names.ts";
 import type { Migration, Rule } from "./migration.ts";
 import { interceptorOf } from "./nice-middleware.ts";
-import { definitionOf, memberOf } from "./nice-services.ts";
+import { definitionOf } from "./nice-services.ts";
 import { contains } from "./tree.ts";
 
 const MAIN = "triple-es";

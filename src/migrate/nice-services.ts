@@ -1,6 +1,6 @@
 /** Services in code of ts-proto for nice-grpc: definitions, implementations and types of clients. */
 import { ts } from "ts-morph";
-import { type Generated, generatedOf, useGenerated } from "./generated.ts";
+import { anyService, type Generated, generatedOf, memberOf, useGenerated } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
 
 /** Names of generated code: definitions, implementations and clients. */
@@ -21,8 +21,7 @@ const generatedType: Rule = (node, migration) => {
   const name = ts.isTypeReferenceNode(reference) ? reference.typeName : reference.expression;
   const [argument] = reference.typeArguments ?? [];
   const old = migration.nameOf(name);
-  if (old === "CompatServiceDefinition")
-    return `${migration.imports.use("triple-es", "ServiceDef", node)}<object, object>`;
+  if (old === "CompatServiceDefinition") return anyService(node, migration);
   if ((old === "Client" || old === "ServiceImplementation") && argument) {
     if (!ts.isTypeQueryNode(argument))
       return memberOf(migration.print(argument), old === "Client" ? "client" : "handler");
@@ -46,11 +45,6 @@ const generatedType: Rule = (node, migration) => {
   const isOwn = of.declaration.getSourceFile().text.includes(`${bare}Definition`);
   return useGenerated(`${isOwn ? bare : bare.slice(0, -"Service".length)}Handler`, "triple", of, node, migration);
 };
-
-/** The type of the client or the handler of a service, such as a type parameter. */
-export function memberOf(service: string, name: "client" | "handler"): string {
-  return `NonNullable<${service}["~types"]>["${name}"]`;
-}
 
 /** The service of a definition, such as `GreeterDefinition`. */
 export function definitionOf(node: ts.Node, migration: Migration): Generated | undefined {
