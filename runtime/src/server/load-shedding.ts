@@ -165,7 +165,7 @@ function adapt(load: MethodLoad, tookMs: number, timeoutMs: number, width: numbe
   if (timeoutMs < LONG_TURN_MS || (!isLate && width < load.limit - 1)) return;
   const wantedMs = Math.max(SHARE * timeoutMs, NEARLY_USUAL * load.usualMs);
   const wanted = (width * wantedMs) / Math.max(tookMs, 1);
-  // A limit that is far away tells nothing. A quick call, such as one that a cache has answered, raises a near one by a little only.
+  // A limit far above tells nothing. A quick call, such as one that a cache has answered, raises a near one by a little only.
   const next = load.limit > 2 * width ? wanted : load.limit + Math.min((wanted - load.limit) / 8, 1);
   load.limit = Math.max(FEW_CALLS, next);
 }
