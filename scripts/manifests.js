@@ -43,10 +43,16 @@ function setManifest(manifest, folder) {
   Object.assign(manifest, links);
 }
 
-/** Sets the versions of all dependencies of a new project. */
+/**
+ * Sets the versions of all dependencies of a new project. The newest protoc-gen-es refuses Node 20: its range is that of
+ * protobuf-es, so that npm selects a version for the Node that runs it.
+ */
 function setTemplate(manifest) {
+  const { "@bufbuild/protobuf": supported } = JSON.parse(read("runtime/package.json")).peerDependencies;
   for (const kind of DEPENDENCIES) {
-    for (const name of Object.keys(manifest[kind] ?? {})) manifest[kind][name] = `^${devDependencies[name]}`;
+    for (const name of Object.keys(manifest[kind] ?? {})) {
+      manifest[kind][name] = name === "@bufbuild/protoc-gen-es" ? supported : `^${devDependencies[name]}`;
+    }
   }
   setRanges(manifest, RANGE);
 }

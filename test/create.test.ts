@@ -107,14 +107,19 @@ describe.each(["proto", "typescript"] as const)("a project of %s", (contract) =>
     expect(filesOf(`${contract}-more`).filter((path) => path.startsWith("src/gen/other/v1/hello"))).not.toEqual([]);
   });
 
-  it.each(projects)("starts from the folder of a build alone: $page $registry", async ({ name }) => {
+  it.each(projects)("starts from the folder of a build alone: $page $registry", async ({ name, page }) => {
     await run("npm", ["run", "build"], { cwd: join(folder, name), env });
     const deployed = mkdtempSync(join(tmpdir(), "triple-es-deployed-"));
     onTestFinished(() => rmSync(deployed, { recursive: true }));
     cpSync(join(folder, name, "dist"), join(deployed, "dist"), { recursive: true });
     const server = startProgram(deployed, [process.execPath, "dist/server.js"], { PORT: "0" });
     onTestFinished(async () => void (await server.stop()));
-    await server.line(/listening/);
+    const [, url] = await server.line(/listening at (\S+)/);
+    if (page === "--no-page") return;
+    const script = await (await fetch(`${url}/main.js`)).text();
+    const [, map] = /sourceMappingURL=(.*)/.exec(script) ?? [];
+    expect(map).toBe("main.js.map");
+    expect(await (await fetch(`${url}/${map}`)).json()).toMatchObject({ version: 3 });
   });
 
   it("serves a changed page without a further command", async () => {
@@ -179,6 +184,7 @@ describe("the program", () => {
     const output = await create("defaults", "--yes");
     expect(output).toContain("proto, no page, no registry");
     expect(output).toMatch(/\n {2}cd defaults\n {2}npm install\n {2}npm run dev\n/);
+    expect(output).toContain("\n  npm run build && npm start ");
     expect(readManifest("defaults").name).toBe("defaults");
     expect(filesOf("defaults")).toEqual(
       [".github/workflows/ci.yml", ".gitignore", "README.md", "buf.gen.yaml", "buf.yaml", "package.json"].concat(

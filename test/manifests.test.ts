@@ -66,6 +66,9 @@ it("writes a new version and a repository into all files", async () => {
   expect(json("runtime/jsr.json")).toMatchObject({ version: "1.2.3", exports: { ".": "./src/index.ts" } });
   expect(json("dubbo/package.json").peerDependencies["triple-es"]).toBe("1.2.3");
   expect(json("create/templates/common/package.json").dependencies["triple-es"]).toBe("^1.2.3");
+  expect(json("create/templates/proto/package.json").dependencies["@bufbuild/protoc-gen-es"]).toBe(
+    json("runtime/package.json").peerDependencies["@bufbuild/protobuf"],
+  );
   expect(json("examples/monorepo/package.json").devDependencies["protoc-gen-triple-es"]).toBe("^1.2.3");
   expect(json("package-lock.json").packages["runtime"].version).toBe("1.2.3");
   expect(read("bsr/buf.plugin.yaml")).toContain("plugin_version: v1.2.3\nsource_url: https://example.com/owner/name\n");

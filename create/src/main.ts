@@ -271,6 +271,7 @@ function describe(folder: string, { contract, page, registry }: Answers, files: 
     "npm install",
     "npm run dev",
     "npm run client    (in a second terminal)",
+    "npm run build && npm start    (without the sources)",
   ];
   const lines = commands.map((line) => `  ${line}\n`).join("");
   return `Created ${files.length} files in ${resolve(folder)}: ${answers}.\n\n${forManager(lines)}`;
