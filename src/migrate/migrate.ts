@@ -29,13 +29,13 @@ export function runMigrate(args: MigrateArguments, folder: string): Outcome {
   if (!args.dryRun && !args.force) checkClean(folder);
   const project = openProject(args, folder);
   const checker = project.getTypeChecker().compilerObject;
-  const wanted = new Set(args.files.map((file) => resolve(folder, file)));
+  const wanted = new Set(args.files.map((name) => findSource(project, name, folder)));
   const sources = project
     .getSourceFiles()
     .map((one) => one.compilerNode as ts.SourceFile)
     .filter(({ fileName, isDeclarationFile }) => !isDeclarationFile && !fileName.includes("/node_modules/"))
     .filter((file) => generatorOf(file) === undefined && !file.text.slice(0, 2000).includes(CONNECT_PLUGIN));
-  const files = wanted.size === 0 ? sources : sources.filter(({ fileName }) => wanted.has(fileName));
+  const files = wanted.size === 0 ? sources : sources.filter((one) => wanted.has(one));
   checkInstalled(files, kind, checker, folder);
   const shared = { retyped: new Set<ts.Node>(), moved: new Set<ts.Node>() };
   const migrations = files.map((file) => new Migration(file, checker, kind, shared));
@@ -108,6 +108,13 @@ function openProject({ project, files }: MigrateArguments, folder: string): Proj
   if (opened.getSourceFiles().length === 0)
     throw new ArgumentsError(`${project ?? "tsconfig.json"} has no files: give another --project, or files`);
   return opened;
+}
+
+/** Throws an `ArgumentsError` for a folder, a pattern and a file that is missing. */
+function findSource(project: Project, name: string, folder: string): ts.SourceFile {
+  const source = project.getSourceFile(resolve(folder, name));
+  if (source === undefined) throw new ArgumentsError(`there is no source file ${name}`);
+  return source.compilerNode as ts.SourceFile;
 }
 
 /** The types of the old packages and of generated code show what a name is. */

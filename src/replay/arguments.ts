@@ -25,8 +25,8 @@ export const REPLAY_HELP = `triple-es replay: sends recorded calls to another bu
 Sends the calls of a file that recordCalls has written, to a server of triple-es with the same services: unary calls over the
 protocol of their record, streams over gRPC, in JSON. Compares messages, code, text and types of details; masked values equal
 all others. Skips calls that cannot be repeated: with masked or missing requests, that were cancelled or too late, and of Java
-interfaces. Masked metadata, such as authorization, is not sent: --header replaces it. The exit status is 1 if an answer differs or no call was sent, 0
-otherwise.
+interfaces. Masked metadata, such as authorization, is not sent: --header replaces it. The exit status is
+1 if an answer differs or no call was sent, 0 otherwise.
 
 Flags:
   --url http://host:port     the server

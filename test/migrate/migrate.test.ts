@@ -144,6 +144,8 @@ describe("the command", () => {
     expect(() => run({ force: false })).toThrow("there is no file tsconfig.json: give --project, or files");
     spawnSync("git", ["init", "--quiet"], { cwd: project.folder });
     expect(() => run({ force: false })).toThrow("the work tree has uncommitted changes: commit them, or pass --force");
+    for (const name of ["gone.ts", ".", "*.ts"])
+      expect(() => run({ files: ["code.ts", name] })).toThrow(`there is no source file ${name}`);
     const dry = run({ dryRun: true, files: ["code.ts"] });
     expect(dry).toMatchObject({ status: 0, stderr: "" });
     expect(dry.stdout).toContain("would change code.ts\nwould change package.json\n2 files to change, nothing left");
