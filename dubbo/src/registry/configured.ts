@@ -8,8 +8,10 @@ import type { Instance, Registration, RegistrationEvent } from "triple-es/discov
 import { Backoff, callHook, DEFAULT_WEIGHT, delayInBackground } from "triple-es/internal";
 import type { Rules, WeightRule } from "../rules/service-rules.ts";
 import type { DubboSource } from "./dubbo/source.ts";
-import { changedInstances } from "./metadata-service.ts";
 import { type KeptRegistration, REGISTRATION_BACKOFF } from "./registration.ts";
+
+/** The number of states that are described: consumers ask for that which they have read, and not again soon without an answer. */
+const MAX_STATES = 20;
 
 /** Keeps the weights of a registration up to date with the rules until it is closed. Without rules, returns it unchanged. */
 export function configured(
@@ -27,22 +29,23 @@ export function configured(
   const ended = new AbortController();
   let { weight: given = DEFAULT_WEIGHT } = instance;
   let ruled: readonly (number | undefined)[] = [];
+  let states: readonly Instance[] = [instance];
 
-  /** Returns the weight of the instance, and its services, each with its weight if that is another one. */
-  function weighted(): Pick<Instance, "weight" | "services"> {
+  /** Registers a change, with the weight of the instance, and each service with its own if that is another one. */
+  function update(change: Parameters<Registration["update"]>[0]): Promise<void> {
     const [weight = given, ...others] = ruled;
     const services = instance.services.map((offered, index) => {
       const own = others[index] ?? weight;
       return own === weight ? offered : { ...offered, parameters: { ...offered.parameters, weight: String(own) } };
     });
-    changedInstances.set(instance, { ...instance, services });
-    return { weight, services };
+    states = [...states, { ...instance, services }].slice(-MAX_STATES);
+    return registration.update({ ...change, weight, services });
   }
 
   function apply(): void {
     const last = ruled;
     ruled = weights.map(({ weight }) => weight());
-    if (ruled.some((weight, index) => weight !== last[index])) registration.update(weighted()).catch(() => {});
+    if (ruled.some((weight, index) => weight !== last[index])) update({}).catch(() => {});
   }
 
   /** Watches a rule, again after the registry has failed. */
@@ -50,6 +53,7 @@ export function configured(
     if (ended.signal.aborted) return;
     text.stop = rule(text.key as string).watch({
       onValue(given) {
+        retry.reset();
         text.set(given);
         apply();
       },
@@ -57,13 +61,14 @@ export function configured(
     });
   }
 
-  for (const { text } of weights) watch(text);
+  apply();
+  for (const { text } of weights) if (!text.isKnown) watch(text);
   return {
-    ready: registration.ready,
-    status: registration.status,
+    ...registration,
+    states: () => states,
     update(change) {
       given = change.weight ?? given;
-      return registration.update({ ...change, ...weighted() });
+      return update(change);
     },
     close(options) {
       ended.abort();

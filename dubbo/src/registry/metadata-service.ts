@@ -11,25 +11,24 @@ import {
 import { type DescribedService, describeServices, matchKeyOf, revisionOf } from "./dubbo/metadata.ts";
 import { METADATA_VERSION } from "./dubbo/service-instance.ts";
 
+/** Returns the states of an instance that consumers may have read, the current one last. */
+type States = () => readonly Instance[];
+
 /** The instances that a server describes, by application. */
-const served = new WeakMap<Router, Map<string, Set<Instance>>>();
+const served = new WeakMap<Router, Map<string, Set<States>>>();
 
-/** What rules have made of instances, which servers describe besides what these were. */
-export const changedInstances: WeakMap<Instance, Instance> = new WeakMap();
-
-/** Adds MetadataServiceV2 to a server, or the instance to the one that was added before. */
-export function serveMetadata(router: Router, instance: Instance): void {
-  const { application } = instance;
-  const applications = served.get(router) ?? new Map<string, Set<Instance>>();
+/** Adds MetadataServiceV2 of an application to a server, unless it has it. Returns the instances that it describes, to add to. */
+export function serveMetadata(router: Router, application: string): Set<States> {
+  const applications = served.get(router) ?? new Map<string, Set<States>>();
   served.set(router, applications);
-  const instances = applications.get(application) ?? new Set();
-  instances.add(instance);
-  if (applications.has(application)) return;
+  const known = applications.get(application);
+  if (known !== undefined) return known;
+  const instances = new Set<States>();
   applications.set(application, instances);
   const implementation = {
     getMetadataInfo({ revision }: { readonly revision: string }) {
-      const states = [...instances].flatMap((one) => [one, changedInstances.get(one) ?? one]).map(describeServices);
-      const all = new Map(states.map((services) => [revisionOf(application, services), services]));
+      const described = [...instances].flatMap((states) => states()).map(describeServices);
+      const all = new Map(described.map((services) => [revisionOf(application, services), services]));
       const version = revision || ([...all.keys()].at(-1) as string);
       const services = all.get(version);
       if (services === undefined) throw new RpcError(Code.NotFound, `${application} has no revision "${version}" here`);
@@ -37,6 +36,7 @@ export function serveMetadata(router: Router, instance: Instance): void {
     },
   };
   router.add(MetadataServiceV2Def, implementation, { version: METADATA_VERSION, group: application });
+  return instances;
 }
 
 function toMessage(described: DescribedService) {

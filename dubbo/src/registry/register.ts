@@ -116,8 +116,9 @@ export function register(server: RegisteredServer, registry: Registry, options: 
     attributes,
     mode,
   };
-  if (mode !== "interface") serveMetadata(server, instance);
+  const described = mode === "interface" ? undefined : serveMetadata(server, application);
   const registration = registry.register(instance, options.onRegistration);
+  described?.add(registration.states ?? (() => [instance]));
   server.onClose(async () => {
     await registration.close();
     if (propagationMs > 0) await delay(propagationMs);

@@ -70,21 +70,27 @@ export function rules(options: RulesOptions): Rules {
       throw new TypeError(`texts: ${key} is invalid: ${reasonOf(reason)}`);
     }
   }
-  return { of: (key, host) => new ServiceRules(options, key, host), weights: weightsOf };
+  return {
+    of: (key, host) => new ServiceRules(options, key, host),
+    weights: (...given) => weightsOf(options, ...given),
+  };
 }
 
-const weightsOf: Rules["weights"] = ({ application, host, port, services, attributes = {} }, warn) => {
+function weightsOf({ texts = {} }: RulesOptions, instance: Instance, warn: (problem: string) => void): WeightRule[] {
+  const { application, host, port, services, attributes = {} } = instance;
   const parameters = new Map(Object.entries(attributes));
   const subject = { own: host, host, address: formatAddress(host, port), application, parameters };
   const ruleOf = (name: string, service?: string, common?: RuleText<readonly Override[]>) => {
-    const text = new RuleText(parseConfigurators, `${name}.configurators`, warn);
+    const key = `${name}.configurators`;
+    const text = new RuleText(parseConfigurators, key, warn);
+    if (Object.hasOwn(texts, key)) text.set(texts[key]);
     const items = () => [...(common?.rule ?? []), ...text.rule];
     const weight = () => weightIn(overridesOf(items(), { ...subject, side: "provider", service }));
     return { text, weight };
   };
   const own = ruleOf(application);
   return [own, ...services.map((offered) => ruleOf(ruleName(offered), formatServiceKey(offered), own.text))];
-};
+}
 
 /** Returns the name of a service in the keys of rules, in which empty parts stay. */
 const ruleName = ({ service, version = "", group = "" }: ServiceKey): string => `${service}:${version}:${group}`;
@@ -225,10 +231,8 @@ export class ServiceRules {
     const { consumer, provider = "" } = this.#names;
     const [own, application] = side === "consumer" ? [this.#host, consumer] : [host, provider];
     const subject = { side, own, host, address, application, service: this.#key, parameters };
-    return overridesOf(
-      this.#configurators.flatMap(({ rule }) => rule),
-      subject,
-    );
+    const items = this.#configurators.flatMap(({ rule }) => rule);
+    return overridesOf(items, subject);
   }
 
   /** Restricts a policy by the rules. */

@@ -69,6 +69,8 @@ export interface Registration {
    * has confirmed it, or closed.
    */
   readonly status: () => "pending" | "registered" | "offline" | "closed";
+  /** Returns the states of the instance whose services consumers may ask for, the current one last. Default: the services never change. */
+  readonly states?: () => readonly Instance[];
   /** Changes the weight or the attributes, or takes the instance offline or online. Resolves when the registry has confirmed it. */
   readonly update: (change: Pick<Instance, "weight" | "attributes" | "offline">) => Promise<void>;
   /**

@@ -68,12 +68,12 @@ describe("a mapping", () => {
     const { lists, problems, watched } = resolve(["a/b", "..", "x".repeat(513), "nul\0", "shop"].join(","));
     await expect.poll(() => lists.length, { timeout: 10_000 }).toBe(1);
     expect(watched).toEqual([`/dubbo/${SERVICE}/providers`, "/services/shop"]);
-    const skipped = `an application of the mapping of ${SERVICE} is skipped: its name`;
+    const skipped = `of the mapping of ${SERVICE} is skipped: its name is no part of a path of at most 512 characters`;
     expect(problems).toEqual([
-      `${skipped} is no part of a path: "a/b"`,
-      `${skipped} is no part of a path: ".."`,
-      `${skipped} has more than 512 characters`,
-      `${skipped} is no part of a path: "nul\\u0000"`,
+      `the application "a/b" ${skipped}`,
+      `the application ".." ${skipped}`,
+      `the application "${"x".repeat(120)}…" ${skipped}`,
+      `the application "nul\\u0000" ${skipped}`,
     ]);
   });
 });

@@ -2,7 +2,7 @@
 
 import type { Instance, RegistrationEvent } from "triple-es/discovery";
 import { rules } from "triple-es-dubbo/rules";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { configured } from "../../../dubbo/src/registry/configured.ts";
 import type { Text } from "../../../dubbo/src/registry/dubbo/source.ts";
 import type { KeptRegistration } from "../../../dubbo/src/registry/registration.ts";
@@ -155,7 +155,7 @@ it.each([
 });
 
 /** Registers an instance with a rule in a config center of the test. */
-function register(instance: Partial<Instance> = {}) {
+function register(instance: Partial<Instance> = {}, texts: Readonly<Record<string, string>> = {}) {
   const weights: (number | undefined)[] = [];
   const ofServices: (string | undefined)[][] = [];
   const problems: string[] = [];
@@ -185,7 +185,7 @@ function register(instance: Partial<Instance> = {}) {
   const onEvent = (event: RegistrationEvent): void => {
     if (event.type === "failed") problems.push(event.error.rawMessage);
   };
-  const registration = configured(kept, given, rules({ application: "shop" }), { rule }, onEvent);
+  const registration = configured(kept, given, rules({ application: "shop", texts }), { rule }, onEvent);
   onTestFinished(() => registration.close());
   const set = (text: string | undefined, key = "shop.configurators"): void =>
     watchers[keys.lastIndexOf(key)]?.onValue(text);
@@ -229,6 +229,21 @@ describe("a provider with dynamic configuration", () => {
     ]);
   });
 
+  it("applies the texts of the option in place of those in the config center", async () => {
+    const services = [{ service: "greet.Greeter" }, { service: "greet.Other" }];
+    const text = "{ key: greet.Greeter, configs: [{ side: provider, parameters: { weight: 7 } }] }";
+    const texts = { "shop.configurators": weightRule(50), "greet.Greeter::.configurators": text };
+    const { registration, weights, ofServices, set, keys } = register({ services }, texts);
+    expect(keys).toEqual(["greet.Other::.configurators"]);
+    set("{ key: greet.Other, configs: [{ side: provider, parameters: { weight: 8 } }] }", keys[0]);
+    await registration.close();
+    expect(weights).toEqual([50, 50]);
+    expect(ofServices).toEqual([
+      ["7", undefined],
+      ["7", "8"],
+    ]);
+  });
+
   it("may have an IPv6 address", () => {
     const { weights, set } = register({ host: "2001:db8::7" });
     set(application("side: provider, addresses: ['[2001:db8::7]:50051']", "shop"));
@@ -265,5 +280,17 @@ describe("a provider with dynamic configuration", () => {
     await registration.close();
     expect(closings).toHaveLength(1);
     expect(stopped).toEqual([watchers[1]]);
+  });
+
+  it("watches the rule soon after each of many losses", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { watchers, set } = register();
+    for (let losses = 1; losses <= 20; losses++) {
+      set(weightRule(losses));
+      watchers.at(-1)?.onFailure(new Error("the session is lost"));
+      await vi.advanceTimersByTimeAsync(300);
+      expect(watchers).toHaveLength(losses + 1);
+    }
   });
 });

@@ -24,14 +24,11 @@ export function takeFirst<T>(entries: readonly T[], max: number, list: string, w
 export function checkApplications(names: readonly string[], service: string, warn: Warn): readonly string[] {
   const valid = takeFirst(names, MAX_APPLICATIONS, `the mapping of ${service}`, warn);
   return valid.filter((name) => {
-    const isLong = name.length > MAX_NAME_LENGTH;
     // Names are parts of paths.
-    if (!isLong && name !== "." && name !== ".." && !/[/\p{Cc}\p{Surrogate}]/u.test(name)) return true;
-    const why = isLong
-      ? `has more than ${MAX_NAME_LENGTH} characters`
-      : `is no part of a path: ${JSON.stringify(name)}`;
-    warn(`an application of the mapping of ${service} is skipped: its name ${why}`);
-    return false;
+    const isValid = name.length <= MAX_NAME_LENGTH && !/^\.\.?$|[/\p{Cc}\p{Surrogate}]/u.test(name);
+    const problem = `its name is no part of a path of at most ${MAX_NAME_LENGTH} characters`;
+    if (!isValid) warn(`the application ${shorten(name)} of the mapping of ${service} is skipped: ${problem}`);
+    return isValid;
   });
 }
 

@@ -53,16 +53,13 @@ class Lease implements EntrySession<string> {
   readonly #client: EtcdClient;
   readonly #id: bigint;
   readonly #lost = new AbortController();
+  readonly lost: AbortSignal = this.#lost.signal;
   readonly #paths = new Set<string>();
 
   constructor(client: EtcdClient, id: bigint, ttlMs: number) {
     this.#client = client;
     this.#id = id;
     void this.#keepAlive(ttlMs);
-  }
-
-  get lost(): AbortSignal {
-    return this.#lost.signal;
   }
 
   readonly put = async (path: string, content: string): Promise<void> => {

@@ -71,6 +71,8 @@ export class NacosConnection {
   readonly #client: RequestClient;
   readonly #options: NacosConnectionOptions;
   readonly #lost = new AbortController();
+  /** Fires when the connection has ended. The server has then removed its instances and subscriptions. */
+  readonly lost: AbortSignal = this.#lost.signal;
   readonly #outbox: PayloadInit[] = [];
   readonly #written = new Changes();
   readonly #handlers = new Map<string, RequestHandler>();
@@ -83,11 +85,6 @@ export class NacosConnection {
     this.#transport = transport;
     this.#client = createRequestClient(transport, { timeoutMs: NACOS_TIMEOUT_MS });
     this.#options = options;
-  }
-
-  /** Fires when the connection has ended. The server has then removed its instances and subscriptions. */
-  get lost(): AbortSignal {
-    return this.#lost.signal;
   }
 
   /** Connects. Rejects, and ends the connection, if the server cannot be reached or refuses it. */

@@ -100,9 +100,6 @@ const SERVICE_NAME = /^(?!@)(?:(?!@@)[^\u4e00-\u9fa5\s])+$/;
 const unlessInvalid = (onFailure: (reason: unknown) => void, skip: (problem: string) => void) => (reason: unknown) =>
   reason instanceof RpcError && reason.code === Code.InvalidArgument ? skip(reason.rawMessage) : onFailure(reason);
 
-/** Returns an instance as the text that a list of entries holds. */
-const textOf = (instance: NacosInstance): string => JSON.stringify(instance);
-
 function createStore(client: NacosClient, naming: Naming, configs: Configs): Store<NacosInstance> {
   const configOf = (dataId: string, group: string): Text => {
     const key = { dataId, group };
@@ -137,7 +134,10 @@ function createStore(client: NacosClient, naming: Naming, configs: Configs): Sto
       rule(`${service}:${version}:${group}:${side}:${application}`),
     rule,
     watchProviders: (key, { onValue, onFailure }) =>
-      naming.watch(interfaceService(key), { onValue: (instances) => onValue(instances.map(textOf)), onFailure }),
+      naming.watch(interfaceService(key), {
+        onValue: (instances) => onValue(instances.map((one) => JSON.stringify(one))),
+        onFailure,
+      }),
     decodeProvider: (text) => urlOf(JSON.parse(text)),
     watchInstances(application, warn, watcher) {
       // The mapping contains the names that any provider has written, and no provider removes one.
@@ -151,7 +151,7 @@ function createStore(client: NacosClient, naming: Naming, configs: Configs): Sto
       }
       return naming.watch(application, {
         onValue: (instances) =>
-          watcher.onValue(new Map(instances.map((one) => [`${one.ip}:${one.port}`, textOf(one)]))),
+          watcher.onValue(new Map(instances.map((one) => [`${one.ip}:${one.port}`, JSON.stringify(one)]))),
         onFailure: unlessInvalid(watcher.onFailure, skip),
       });
     },

@@ -1,6 +1,6 @@
 /** The services of instances, which their metadata services tell. The tree and the connections are the test's own. */
 import { createInMemoryTransport, createRouter } from "triple-es";
-import type { Endpoint, InstanceConnection } from "triple-es/discovery";
+import type { Endpoint, Instance, InstanceConnection } from "triple-es/discovery";
 import { rules } from "triple-es-dubbo/rules";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { writeGoInstance } from "../../../../dubbo/src/registry/dubbo/service-instance.ts";
@@ -20,7 +20,7 @@ it("an instance whose metadata service has not answered is asked again, although
     services: [{ service: SERVICE, group: "a" }],
   };
   const router = createRouter();
-  serveMetadata(router, instance);
+  serveMetadata(router, "shop").add(() => [instance]);
   let asked = 0;
   const open = (): InstanceConnection => {
     const { call } = createInMemoryTransport(router, { protocol: "grpc" });
@@ -51,11 +51,16 @@ it("an instance whose metadata service has not answered is asked again, although
   expect(asked).toBe(3);
 });
 
+function replace<K, V>(map: Map<K, V>, by: Iterable<readonly [K, V]>): void {
+  map.clear();
+  for (const [key, value] of by) map.set(key, value);
+}
+
 it("the weights that rules give to a server and to one of its services are registered at both levels", async () => {
   const services = [{ service: SERVICE }, { service: "greet.v1.Other" }];
   const instance = { application: "shop", host: "10.0.0.1", port: 50_051, services };
   const router = createRouter();
-  serveMetadata(router, instance);
+  const described = serveMetadata(router, "shop");
   const entries = new Map<string, string>();
   const setRule = new Map<string, Watcher<string | undefined>["onValue"]>();
   const tree = {
@@ -103,6 +108,7 @@ it("the weights that rules give to a server and to one of its services are regis
   const options = { servers: ["127.0.0.1:2379"], rules: rules({ application: "shop" }) };
   const registration = createTreeRegistry(tree, writeGoInstance, options).register(instance);
   onTestFinished(() => registration.close());
+  described.add(registration.states as () => readonly Instance[]);
   await registration.ready;
   expect(await weightsOf("instance")).toEqual([[100], [100]]);
   const item = (weight: number): string => `configs: [{ side: provider, parameters: { weight: ${weight} } }]`;
@@ -115,6 +121,14 @@ it("the weights that rules give to a server and to one of its services are regis
   await expectWeights([7], [100]);
   set("shop", `{ scope: application, key: shop, ${item(50)} }`);
   await expectWeights([7], [50]);
+  // Consumers that have read an earlier state ask for it when the rule has changed again.
+  const read = new Map(entries);
+  set(`${SERVICE}::`, `{ key: ${SERVICE}, ${item(8)} }`);
+  await expectWeights([8], [50]);
+  const current = new Map(entries);
+  replace(entries, read);
+  expect(await weightsOf("instance")).toEqual([[7], [50]]);
+  replace(entries, current);
   set("shop", "");
   set(`${SERVICE}::`, "");
   await expectWeights([100], [100]);
