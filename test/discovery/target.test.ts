@@ -174,6 +174,23 @@ describe("a list", () => {
     expect(runs).toEqual([1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10]);
   });
 
+  it("is requested again after the delays of its resolver", async () => {
+    let runs = 0;
+    async function* fail(): ReturnType<Resolver> {
+      if (runs++ < 9) throw new Error("away");
+      yield [];
+    }
+    const resolver = Object.assign(fail, { backoff: { initialMs: 200, maxMs: 400 } });
+    const { exchange } = createWorld({ random: () => 0.5 }, resolver);
+    await failureOf(exchange(request()));
+    const seen: number[] = [];
+    for (const ms of [199, 1, 319, 1, 400, 400]) {
+      await settle(ms);
+      seen.push(runs);
+    }
+    expect(seen).toEqual([1, 2, 2, 3, 4, 5]);
+  });
+
   it("is applied at once with 10,000 endpoints, ten connections at a time", async () => {
     const all = Array.from(
       { length: 10_000 },

@@ -41,6 +41,8 @@ export interface Resolver {
    * there is a list names it. Default: none.
    */
   readonly source?: string;
+  /** The first and the longest delay before it runs again, in milliseconds. Default: 1,000 and 30,000. */
+  readonly backoff?: { readonly initialMs: number; readonly maxMs: number };
 }
 
 /** The connection of a resolver to its target: when to look up again, and what to report. */

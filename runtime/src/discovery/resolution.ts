@@ -26,7 +26,7 @@ export interface ResolutionOwner {
 export class Resolution {
   readonly #resolver: Resolver;
   readonly #owner: ResolutionOwner;
-  readonly #backoff = new Backoff({ maxMs: MAX_BACKOFF_MS });
+  readonly #backoff: Backoff;
   #running: AbortController | undefined;
   #lastNews = Number.NEGATIVE_INFINITY;
   /** Requests a new lookup, for example after the loss of a connection: a wait of the resolver in `next` ends early. */
@@ -35,6 +35,7 @@ export class Resolution {
   constructor(resolver: Resolver, owner: ResolutionOwner) {
     this.#resolver = resolver;
     this.#owner = owner;
+    this.#backoff = new Backoff(resolver.backoff ?? { maxMs: MAX_BACKOFF_MS });
   }
 
   get isRunning(): boolean {

@@ -20,6 +20,7 @@ import {
 } from "triple-es/internal";
 import type { ClientTlsOptions } from "triple-es/node";
 import type { Rules } from "../../rules/service-rules.ts";
+import { REGISTRATION_BACKOFF } from "../registration.ts";
 import { externalHost, parseServers, type ServerAddress } from "../servers.ts";
 import { createConsumers } from "./consumer.ts";
 import { EntryCounter } from "./limits.ts";
@@ -144,6 +145,7 @@ export function createDubboResolvers<Entry>(store: Store<Entry>, options: Regist
       }
     };
     const dynamic = ruled && { route: (policy: Balancer) => ruled.route(policy), overrides: ruled.overrides };
-    return Object.assign(resolver, { source: `${store.name} at ${servers.join(", ")}`, ...dynamic });
+    const source = `${store.name} at ${servers.join(", ")}`;
+    return Object.assign(resolver, { source, backoff: REGISTRATION_BACKOFF, ...dynamic });
   };
 }

@@ -141,17 +141,15 @@ export class Naming {
 
 /** Returns the name of a service without its group, which some versions write before it: `GROUP@@NAME`. */
 function nameOf({ name = "" }: ServiceInfo): string {
-  const end = name.indexOf("@@");
-  return end < 0 ? name : name.slice(end + 2);
+  return name.replace(/^.*?@@/, "");
 }
 
 /** Applies a list, unless it is older than the last one: a notification may precede the response to a subscription. */
 function apply(subscription: Subscription, { hosts, lastRefTime = 0 }: ServiceInfo): void {
   if (subscription.last !== undefined && lastRefTime < subscription.time) return;
   subscription.time = lastRefTime;
-  const last = usableInstances(hosts);
-  subscription.last = last;
-  for (const listener of [...subscription.listeners]) listener(last);
+  subscription.last = usableInstances(hosts);
+  for (const listener of [...subscription.listeners]) listener(subscription.last);
 }
 
 /**

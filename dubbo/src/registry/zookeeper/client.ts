@@ -27,7 +27,7 @@ interface ClientSettings extends Omit<ConnectionSettings, keyof ServerAddress> {
  * longest delay counts as a failed attempt: its server accepts sessions and does not serve them.
  */
 const FIRST_RECONNECT_MS = 50;
-const MAX_RECONNECT_MS = 5_000;
+const MAX_RECONNECT_MS = 1_000;
 /**
  * The time that a change to another server may take, in milliseconds, for requests that must not wait for an outage to end: a
  * server that closes waits for the removal of its entries, which end with the session anyway.
