@@ -2,9 +2,9 @@
 import { ts } from "ts-morph";
 import { errorOf } from "./grpc-errors.ts";
 import { emitterOf, methodCall } from "./grpc-streams.ts";
-import { functionOf, inlined, inlinedBody, isTail } from "./inline.ts";
+import { functionOf, inlined, inlinedBody, isInside, isTail } from "./inline.ts";
 import type { Migration, Rule } from "./migration.ts";
-import { isNothing } from "./tree.ts";
+import { contains, isNothing } from "./tree.ts";
 
 /** A handler that is being printed. */
 export interface Handler {
@@ -256,4 +256,20 @@ export function responsesText({ call, kind, failure }: Handler, migration: Migra
   return `(async function* () { yield* ${all}; if (${failure}) throw ${failure}; })()`;
 }
 
-export const handlerBodyRules: readonly Rule[] = [statement, member, passed, callbackType];
+/** `let max: number`, which a listener that becomes a loop may read before it sets it: the compiler checks loops only. */
+const variable: Rule = (node, migration) => {
+  if (!ts.isVariableDeclaration(node) || !node.type || node.initializer || node.exclamationToken) return undefined;
+  const outer = functionOf(node);
+  const isRead = (one: ts.Node): boolean =>
+    ts.isIdentifier(one) &&
+    one.text === node.name.getText() &&
+    functionOf(one) !== outer &&
+    outer !== undefined &&
+    isInside(one, outer) &&
+    migration.declared(one) === node;
+  const type = migration.checker.getTypeAtLocation(node);
+  const isChecked = type.getNonNullableType() === type && outer !== undefined && contains(outer, isRead);
+  return isChecked ? `${node.name.getText()}!: ${migration.print(node.type)}` : undefined;
+};
+
+export const handlerBodyRules: readonly Rule[] = [variable, statement, member, passed, callbackType];

@@ -31,6 +31,20 @@ declare const transport: Transport;
 
 const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Case>> } = {
   "grpc-js": {
+    "a message that changes between responses, and a variable that is set for each request": {
+      source: `declare const offer: Offer;
+      export const watch = (call: ServerWritableStream<WatchOrdersRequest, Order>) => {
+        const one = order;
+        for (let i = 1n; i < 4n; i++) call.write(Object.assign(one, { id: i }));
+        call.end();
+      };
+      export const negotiate = (call: ServerDuplexStream<Offer, Offer>) => {
+        let last: Offer, count: number | undefined;
+        call.on("data", (one: Offer) => { if (last === undefined || one !== offer) last = one; count = 1; call.write(last); });
+        call.on("end", () => { console.log(count); call.end(); });
+      };`,
+      has: ["yield Object.assign(one, { id: i });", "let last!: Offer, count: number | undefined;"],
+    },
     "a callback that ignores errors": {
       source: "client.getOrder(order, () => {}); client.getOrder(order, (_error, found) => { console.log(found); });",
       has: [
