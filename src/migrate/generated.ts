@@ -32,7 +32,8 @@ function pathOf({ fileName }: ts.SourceFile): string {
 }
 
 /** The names of the messages around a nested one, which grpc-tools declares in namespaces. */
-function outerName({ parent }: ts.Node): string {
+function outerName(node: ts.Node): string {
+  const { parent } = ts.isVariableDeclaration(node) ? node.parent.parent : node;
   if (parent === undefined || !ts.isModuleBlock(parent)) return "";
   return `${outerName(parent.parent)}${parent.parent.name.getText()}_`;
 }
@@ -112,11 +113,12 @@ export function schemaCall(
 }
 
 /** The name of a member of an enum, without the prefix that protobuf-es omits if all have it before a name. */
-export function bareName(name: string, { name: own, members }: ts.EnumDeclaration): string {
-  // ts-proto names a nested enum after its message, and adds a member.
-  const words = own.text.slice(own.text.lastIndexOf("_") + 1).replaceAll(/[A-Z]/g, "_$&");
-  const prefix = `${words.slice(1).toUpperCase()}_`;
-  const names = members.map((one) => one.name.getText()).filter((one) => one !== "UNRECOGNIZED");
+export function bareName(name: string, { name: own, members }: ts.EnumDeclaration | ts.InterfaceDeclaration): string {
+  // ts-proto names a nested enum after its message, and adds a member. ts-protoc-gen declares the interface `StatusMap`.
+  const isMap = members[0] !== undefined && ts.isPropertySignature(members[0]);
+  const enumName = own.text.slice(own.text.lastIndexOf("_") + 1, isMap ? -"Map".length : undefined);
+  const prefix = `${enumName.replaceAll(/[A-Z]/g, "_$&").slice(1).toUpperCase()}_`;
+  const names = members.map((one) => one.name?.getText() ?? "").filter((one) => one !== "UNRECOGNIZED");
   const isShared = names.every((one) => one.startsWith(prefix) && (one[prefix.length] ?? "") > "9");
   return isShared && name !== "UNRECOGNIZED" ? name.slice(prefix.length) : name;
 }

@@ -11,7 +11,9 @@ import {
   useGenerated,
 } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
-import { oneofCase, oneofOf, readOneof, writtenOneof } from "./protobuf-oneofs.ts";
+import { bigintOf, isInt64 } from "./protobuf-int64.ts";
+import { isMap, protobufMap } from "./protobuf-maps.ts";
+import { oneofCase, oneofOf, readOf, readOneof, unset, writtenOneof } from "./protobuf-oneofs.ts";
 import { isFunction } from "./tree.ts";
 
 const PROTOBUF = "@bufbuild/protobuf";
@@ -55,17 +57,65 @@ function accessor(node: ts.Node, migration: Migration) {
   if (of?.by !== "google-protobuf") return undefined;
   const [, verb = "", rest = ""] = /^(get|set|add|has|clear)([A-Z].*)$/.exec(node.expression.name.text) ?? [];
   const isList = rest.endsWith("List") && (verb === "clear" || method.getText().includes("Array<"));
-  const name = isList ? rest.slice(0, -"List".length) : rest.replace(/_asU8$/, "");
+  const isOfMap = rest.endsWith("Map") && (verb === "clear" || isMap(migration.checker.getTypeAtLocation(node)));
+  const suffix = isList ? "List" : isOfMap ? "Map" : /_asU8$/.exec(rest)?.[0];
+  const name = suffix ? rest.slice(0, -suffix.length) : rest;
   const field = name.slice(0, 1).toLowerCase() + name.slice(1);
   const oneof = oneofOf(of.declaration, field, migration);
-  return { of, verb, field, oneof, method, target: node.expression.expression, node };
+  const isBig = isNumber(method) && isInt64(of, name);
+  const member = (prefix: string): ts.ClassElement | undefined =>
+    (method.parent as ts.ClassDeclaration).members.find((one) => one.name?.getText() === prefix + name);
+  const getter = member("get") as ts.MethodDeclaration | undefined;
+  const empty = isList ? "[]" : isOfMap ? "{}" : getter ? unset(getter, migration) : "undefined";
+  const isOptional = member("has") !== undefined;
+  return {
+    of,
+    verb,
+    field,
+    oneof,
+    method,
+    isList,
+    isOfMap,
+    isBig,
+    isOptional,
+    empty,
+    target: node.expression.expression,
+    node,
+  };
+}
+
+/** Reports whether an accessor is one of numbers, and not of strings, as a field with `jstype` has them. */
+function isNumber(method: ts.MethodDeclaration): boolean {
+  return /\bnumber\b/.test((method.parameters[0]?.type ?? method.type)?.getText() ?? "");
 }
 
 type Accessor = NonNullable<ReturnType<typeof accessor>>;
 
 /** The member that a setter sets, and its value. */
-function written({ field, oneof }: Accessor, value: string): readonly [name: string, value: string] {
+function written(found: Accessor, migration: Migration): readonly [name: string, value: string] {
+  const { field, oneof } = found;
+  const value = given(found, migration);
   return oneof === undefined ? [field, value] : writtenOneof(oneof, field, value);
+}
+
+/** The value that an accessor is called with. */
+function given({ node, isList, isBig }: Accessor, migration: Migration): string {
+  const [value] = node.arguments;
+  const text = value ? migration.print(value) : "undefined";
+  if (!isBig || !value) return text;
+  return isList ? `Array.from(${text}, BigInt)` : bigintOf(value, text);
+}
+
+/** What a getter returns. */
+function read({ field, oneof, isList, isBig, isOptional, empty }: Accessor, object: string): string {
+  const number = (text: string): string => (isBig ? `Number(${text})` : text);
+  if (oneof !== undefined) return readOneof(object, oneof, field, empty, number);
+  if (isList) return `${object}.${field}${isBig ? ".map(Number)" : ""}`;
+  // google-protobuf returns the default of an optional field that is not set.
+  const hasDefault = isOptional && empty !== "undefined";
+  const member = (own: string): string => number(hasDefault ? `${own}.${field} ?? ${empty}` : `${own}.${field}`);
+  if (object.endsWith("?") && (hasDefault || isBig)) return readOf(object, member);
+  return hasDefault && !isBig ? `(${member(object)})` : member(object);
 }
 
 /** `new Order().setId(id).setGift(true)`. */
@@ -73,8 +123,7 @@ const protobufInit: Rule = (node, migration) => {
   const fields: string[] = [];
   let one: ts.Node = node;
   for (let found = accessor(one, migration); found?.verb === "set"; found = accessor(one, migration)) {
-    const [value] = found.node.arguments;
-    if (value !== undefined) fields.unshift(written(found, migration.print(value)).join(": "));
+    if (found.node.arguments.length > 0) fields.unshift(written(found, migration).join(": "));
     one = found.target;
   }
   if (!ts.isNewExpression(one)) return undefined;
@@ -107,18 +156,22 @@ const protobufAccess: Rule = (node, migration) => {
   const value = (): string => found.node.arguments.map((one) => migration.print(one)).join(", ");
   switch (verb) {
     case "get":
-      if (name.endsWith("Map") || name.endsWith("_asB64"))
-        migration.leave(node, "maps are objects, and bytes are a Uint8Array");
-      if (oneof !== undefined) return readOneof(object(), oneof, field, found.method, migration);
-      return `${object()}.${field}`;
+      if (name.endsWith("_asB64")) migration.leave(node, "bytes are a Uint8Array");
+      if (found.isOfMap && isPassed(node)) migration.leave(node, "maps are objects");
+      return read(found, object());
     case "set": {
-      const [member, given] = written(found, value());
+      const [member, given] = written(found, migration);
       return ts.isExpressionStatement(node.parent)
         ? `${object()}.${member} = ${given}`
         : `Object.assign(${object()}, { ${member}: ${given} })`;
     }
     case "add":
-      return `${object()}.${field}.push(${value()})`;
+      return `${object()}.${field}.push(${given(found, migration)})`;
+    case "clear":
+      if (!ts.isExpressionStatement(node.parent)) break;
+      if (oneof !== undefined)
+        return `${object()}.${oneof}.case === "${field}" && (${object()}.${oneof} = { case: undefined })`;
+      return `${object()}.${field} = ${found.isOptional ? "undefined" : found.isBig ? `BigInt(${found.empty})` : found.empty}`;
     case "has":
       if (oneof !== undefined) return `(${object()}.${oneof}.case === "${field}")`;
       return `(${object()}.${field} !== undefined)`;
@@ -137,6 +190,11 @@ const protobufAccess: Rule = (node, migration) => {
   return undefined;
 };
 
+/** Reports whether a value is neither a member of which is called nor that of a variable. */
+function isPassed({ parent }: ts.Node): boolean {
+  return !ts.isPropertyAccessExpression(parent) && !(ts.isVariableDeclaration(parent) && !parent.type);
+}
+
 /** `Order.deserializeBinary(bytes)`. */
 const protobufFunction: Rule = (node, migration) => {
   if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
@@ -148,6 +206,8 @@ const protobufFunction: Rule = (node, migration) => {
 
 /** Names of google-protobuf that protoc-gen-es writes otherwise: those in namespaces, and those of well-known types. */
 const protobufName: Rule = (node, migration) => {
+  const enumOf = mappedEnum(node, migration);
+  if (enumOf !== undefined) return enumOf;
   const isNested = ts.isQualifiedName(node) || ts.isPropertyAccessExpression(node);
   if (!isNested && (!ts.isIdentifier(node) || ts.isImportSpecifier(node.parent))) return undefined;
   const of = generatedOf(node, migration);
@@ -156,12 +216,31 @@ const protobufName: Rule = (node, migration) => {
   const owner = ts.isQualifiedName(node) ? node.left : ts.isPropertyAccessExpression(node) ? node.expression : node;
   if (ts.isTypeAliasDeclaration(declaration) && isNested)
     return `Omit<${migration.print(owner)}, "$typeName" | "$unknown">`;
-  if (ts.isEnumMember(declaration) && isNested)
-    return `${migration.print(owner)}.${bareName(declaration.name.getText(), declaration.parent)}`;
+  const isMember = ts.isEnumMember(declaration) || isMapped(declaration);
+  if (isMember && isNested)
+    return `${migration.print(owner)}.${bareName(of.name, declaration.parent as ts.EnumDeclaration)}`;
   const isOther = isNested ? of.name.includes("_") : isWellKnown(of) && of.name === node.text;
-  return isOther && (ts.isClassDeclaration(declaration) || ts.isEnumDeclaration(declaration))
-    ? useGenerated(of.name, "pb", of, node, migration)
-    : undefined;
+  const isKnown = [ts.isClassDeclaration, ts.isEnumDeclaration, ts.isVariableDeclaration].some((is) => is(declaration));
+  return isOther && isKnown ? useGenerated(of.name, "pb", of, node, migration) : undefined;
 };
 
-export const protobufRules: readonly Rule[] = [protobufInit, protobufAccess, oneofCase, protobufName];
+/** Reports whether a declaration is a member of an enum of ts-protoc-gen, a constant of a type such as `StatusMap`. */
+function isMapped(node: ts.Declaration): boolean {
+  return (
+    ts.isPropertySignature(node) && ts.isInterfaceDeclaration(node.parent) && node.parent.name.text.endsWith("Map")
+  );
+}
+
+/** `StatusMap[keyof StatusMap]`, which is the type of the values of such an enum. */
+function mappedEnum(node: ts.Node, migration: Migration): string | undefined {
+  const isValue = ts.isIndexedAccessTypeNode(node) && ts.isTypeOperatorNode(node.indexType);
+  const type = isValue ? node.objectType : node;
+  if (!ts.isTypeReferenceNode(type)) return undefined;
+  const of = generatedOf(type.typeName, migration);
+  const member = of?.by === "google-protobuf" && ts.isInterfaceDeclaration(of.declaration) && of.declaration.members[0];
+  if (!of || !member || !isMapped(member)) return undefined;
+  const name = useGenerated(of.name.slice(0, -"Map".length), "pb", of, node, migration);
+  return isValue ? name : `typeof ${name}`;
+}
+
+export const protobufRules: readonly Rule[] = [protobufInit, protobufMap, protobufAccess, oneofCase, protobufName];

@@ -50,25 +50,33 @@ export function readOneof(
   object: string,
   oneof: string,
   field: string,
-  method: ts.MethodDeclaration,
-  migration: Migration,
-) {
+  other: string,
+  convert: (value: string) => string,
+): string {
   if (oneof === field) return `${object}.${oneof.slice(0, -SUFFIX.length)}.case`;
+  return readOf(
+    object,
+    (own) => `${own}.${oneof}.case === "${field}" ? ${convert(`${own}.${oneof}.value`)} : ${other}`,
+  );
+}
+
+/** The text that reads a member of an object, which is named more than once. It is absent with an object that ends with `?`. */
+export function readOf(object: string, member: (own: string) => string): string {
   const isPath = !object.includes("(");
   const bare = object.replace(/\?$/, "");
   const own = isPath ? bare : "message";
-  const chosen = `${own}.${oneof}.case === "${field}" ? ${own}.${oneof}.value : ${unset(method, migration)}`;
-  const value = object.endsWith("?") ? `${own} && (${chosen})` : chosen;
+  const value = object.endsWith("?") ? `${own} && (${member(own)})` : member(own);
   return isPath ? `(${value})` : `((message) => ${value})(${bare})`;
 }
 
-/** What a getter returns for a field that is not set. */
-function unset(method: ts.MethodDeclaration, { checker }: Migration): string {
-  const type = method.type && checker.getTypeFromTypeNode(method.type);
-  if (type === undefined || type.getNonNullableType() !== type) return "undefined";
-  if (type.flags & ts.TypeFlags.StringLike) return '""';
-  if (type.flags & ts.TypeFlags.BooleanLike) return "false";
-  return type.flags & (ts.TypeFlags.NumberLike | ts.TypeFlags.EnumLike) ? "0" : "new Uint8Array()";
+/** What a getter returns for a field that is not set. Without strict checks of null, a type does not tell that it may be absent. */
+export function unset({ type: node }: ts.MethodDeclaration, { checker }: Migration): string {
+  if (node?.getText().includes("Uint8Array")) return "new Uint8Array()";
+  const type = node && checker.getTypeFromTypeNode(node).getNonNullableType();
+  const flags = (type?.isUnion() ? type.types[0] : type)?.flags ?? 0;
+  if (flags & ts.TypeFlags.StringLike) return '""';
+  if (flags & ts.TypeFlags.BooleanLike) return "false";
+  return flags & (ts.TypeFlags.NumberLike | ts.TypeFlags.EnumLike) ? "0" : "undefined";
 }
 
 /** The member of a message, or of its init shape, that sets a field. */

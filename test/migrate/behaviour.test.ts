@@ -456,6 +456,44 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         'note.content.case === "text"; export const isEmpty = (note: Note) => note.content.case === undefined;',
       ],
     },
+    "integers of 64 bits of google-protobuf": {
+      source: `import { Stock } from "../gen/stock/v1/stock_pb";
+      export const made = new Stock();
+      made.setSku(5); made.setLimit(Date.now() / 1000); made.setPlace(3); made.setPrice("1"); made.setCount(7); made.addLots(8);
+      made.setLotsList([1, 2]); made.clearLimit(); made.clearLotsList(); made.clearCount(); made.clearNext();
+      export const read = (one: Stock) => [one.getSku(), one.getLimit(), one.getPlace(), one.getPrice(), one.getLotsList(), one.getCount()];
+      export const next = (one?: Stock) => [one?.getSku(), one?.getLimit(), one?.getNext()?.getSku(), one?.getLotsList()];`,
+      has: [
+        'made.sku = BigInt(5); made.limit = BigInt(Math.trunc(Date.now() / 1000)); made.place = 3; made.price = "1";',
+        'made.size = { case: "count", value: BigInt(7) }; made.lots.push(BigInt(8)); made.lots = Array.from([1, 2], BigInt);',
+        'made.limit = undefined; made.lots = []; made.size.case === "count" && (made.size = { case: undefined }); made.next = undefined;',
+        '[Number(one.sku), Number(one.limit ?? 0), one.place, one.price, one.lots.map(Number), (one.size.case === "count" ? Number(one.size.value) : 0)];',
+        "[(one && (Number(one.sku))), (one && (Number(one.limit ?? 0))), (one?.next && (Number(one?.next.sku))), one?.lots.map(Number)]",
+      ],
+    },
+    "maps and enums of ts-protoc-gen": {
+      source: `import { State, StateMap, Stock } from "../gen/stock/v1/stock_pb";
+      export const sold: StateMap[keyof StateMap] = State.STATE_SOLD;
+      export const bag: Stock.KindMap[keyof Stock.KindMap] = Stock.Kind.BAG;
+      export const road = (one: Stock) => one.getRoadMap();
+      export function labels(one: Stock) {
+        const map = one.getLabelsMap();
+        map.set("a", "b"); map.del("c"); one.clearLabelsMap();
+        one.getLabelsMap().forEach((value, key) => console.log(key, value));
+        for (const key of map.keys()) console.log(key);
+        return [map.get("a"), map.has("b"), map.getLength(), map.getEntryList(), one.getOthersMap().get("d")?.getSku()];
+      }
+      export const raw = (one: Stock) => one.getOthersMap().getEntryList();
+      export const log = (one: Stock) => console.log(one.getLabelsMap());`,
+      has: [
+        "sold: State = State.SOLD; export const bag: Stock_Kind = Stock_Kind.BAG;",
+        "one.roadMap;",
+        'const map = one.labels; map["a"] = "b"; delete map["c"]; one.labels = {}; Object.entries(one.labels).forEach(([key, value]) => console.log(key, value));',
+        "for (const key of Object.keys(map))",
+        '[map["a"], Object.hasOwn(map, "b"), Object.keys(map).length, Object.entries(map), ',
+      ],
+      left: ["maps are objects", "maps are objects"],
+    },
     "messages of proto-loader": {
       source: `import type { Hello__Output } from "../gen/loader/Hello";
       export const hello = (call: ServerUnaryCall<Hello__Output, Hello__Output>, callback: sendUnaryData<Hello__Output>) => {

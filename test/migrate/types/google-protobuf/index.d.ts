@@ -12,3 +12,14 @@ export class ExtensionFieldInfo<T> {
 export class ExtensionFieldBinaryInfo<T> {
   name: T;
 }
+export class Map<K, V> {
+  get(key: K): V | undefined;
+  set(key: K, value: V): this;
+  has(key: K): boolean;
+  del(key: K): boolean;
+  clear(): void;
+  getLength(): number;
+  getEntryList(): Array<[K, V]>;
+  keys(): IterableIterator<K>;
+  forEach(callback: (entry: V, key: K) => void): void;
+}

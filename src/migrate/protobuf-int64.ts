@@ -1,0 +1,34 @@
+/** Integers of 64 bits, which are a `number` in google-protobuf and a `bigint` in protobuf-es. */
+import { existsSync, readFileSync } from "node:fs";
+import { ts } from "ts-morph";
+import { type Generated, isWellKnown } from "./generated.ts";
+
+/** The code of the modules that were generated, by their paths: types do not tell such integers from others. */
+const modules = new Map<string, string>();
+
+function codeOf({ path }: Generated): string {
+  const file = `${path}_pb.js`;
+  const code = modules.get(file) ?? (existsSync(file) ? readFileSync(file, "utf8") : "");
+  modules.set(file, code);
+  return code;
+}
+
+/** The reading of such an integer, and the accessor that the class reads it with. */
+const READ =
+  /\.read(?:Packed|Packable)?(?:Int|Uint|Sint|Fixed|Sfixed)64(?:Into)?\((?:(?!break;).)*?msg\.(?:set|add|get)(\w+)\(/gs;
+
+/** Reports whether a field, such as `OrderId`, has integers of 64 bits. */
+export function isInt64(of: Generated, field: string): boolean {
+  if (isWellKnown(of)) return field === "Seconds";
+  const code = codeOf(of);
+  const name = of.name.replaceAll("_", "[._]");
+  const start = code.search(new RegExp(`\\.${name}\\.deserializeBinaryFromReader = function`));
+  if (start < 0) return false;
+  const reader = code.slice(start, code.indexOf("\n};", start));
+  return Array.from(reader.matchAll(READ)).some(([, one]) => one === field || one === `${field}List`);
+}
+
+/** A number as a `bigint`. google-protobuf drops the fraction of one that it writes. */
+export function bigintOf(node: ts.Expression, text: string): string {
+  return ts.isNumericLiteral(node) ? `BigInt(${text})` : `BigInt(Math.trunc(${text}))`;
+}
