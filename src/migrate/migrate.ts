@@ -7,7 +7,7 @@ import { ArgumentsError } from "../contract/arguments.ts";
 import type { Outcome } from "../contract/command.ts";
 import type { MigrateArguments } from "./arguments.ts";
 import { connectEs } from "./connect-es.ts";
-import { generatorOf } from "./generator.ts";
+import { generatorOf, WELL_KNOWN } from "./generator.ts";
 import { grpcJs } from "./grpc-js.ts";
 import { isWithin, type Kind, type Left, Migration } from "./migration.ts";
 import { niceGrpc } from "./nice-grpc.ts";
@@ -43,6 +43,7 @@ export function runMigrate(args: MigrateArguments, folder: string): Outcome {
   const migrated = migrations.filter((one) => {
     const reason = whole.get(one.file);
     if (reason) one.leave(reason.node, reason.message);
+    if (reason) leaveMessages(one);
     return reason === undefined;
   });
   for (const one of migrated) kind.prepare?.(one);
@@ -68,6 +69,17 @@ export function runMigrate(args: MigrateArguments, folder: string): Outcome {
     ),
     stderr: "",
   };
+}
+
+/** Lists imports of google-protobuf in a file that is left whole: new modules have the names of the old ones. */
+function leaveMessages(one: Migration): void {
+  for (const { moduleSpecifier } of one.file.statements.filter(ts.isImportDeclaration)) {
+    const file = one.fileOf(moduleSpecifier);
+    if (!file || file.fileName.includes(WELL_KNOWN)) continue;
+    if (!["google-protobuf", "grpc-tools"].includes(generatorOf(file) ?? "")) continue;
+    const name = moduleSpecifier.getText().slice(1, -1);
+    one.leave(moduleSpecifier, `new code takes the place of ${name}: move the old one, which this file uses, elsewhere`);
+  }
 }
 
 function report(

@@ -494,6 +494,16 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       ],
       left: ["maps are objects", "maps are objects"],
     },
+    "a file that is left whole with messages of google-protobuf": {
+      source: `import { CallCredentials } from "@grpc/grpc-js";
+      import { Note } from "../gen/note/v1/note_pb";
+      export abstract class Token extends CallCredentials { readonly note = new Note(); }`,
+      has: ["readonly note = new Note();"],
+      left: [
+        "CallCredentials has no counterpart: set headers in an interceptor",
+        "new code takes the place of ../gen/note/v1/note_pb: move the old one, which this file uses, elsewhere",
+      ],
+    },
     "messages of proto-loader": {
       source: `import type { Hello__Output } from "../gen/loader/Hello";
       export const hello = (call: ServerUnaryCall<Hello__Output, Hello__Output>, callback: sendUnaryData<Hello__Output>) => {
@@ -1118,4 +1128,17 @@ describe.each(Object.keys(CASES) as (keyof typeof CASES)[])("of %s,", (kind) => 
     const listed = lines.filter((line) => line.startsWith(`${file}:`)).map((line) => line.slice(line.indexOf(": ") + 2));
     expect(listed, text).toEqual(left);
   });
+});
+
+it("reads a message of a oneof that is not set as undefined, also in a project without strict checks", () => {
+  using project = projectOf("grpc-js");
+  project.write("loose.json", '{ "extends": "./tsconfig.json", "compilerOptions": { "strict": false }, "include": ["loose.ts"] }');
+  project.write(
+    "loose.ts",
+    'import { Note } from "./gen/note/v1/note_pb";\nexport const read = (note: Note) => [note.getParent(), note.getImageData_asU8()];\n',
+  );
+  runMigrate({ ...ARGUMENTS, kind: "grpc-js", project: "loose.json" }, project.folder);
+  const text = readFileSync(join(project.folder, "loose.ts"), "utf8");
+  expect(text).toContain('note.content.case === "parent" ? note.content.value : undefined');
+  expect(text).toContain('note.content.case === "imageData" ? note.content.value : new Uint8Array()');
 });
