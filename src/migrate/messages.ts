@@ -5,6 +5,7 @@ import { generatorOf } from "./generator.ts";
 import type { Migration, Rule } from "./migration.ts";
 import { protobufRules } from "./protobuf-messages.ts";
 import { tsProtoField, tsProtoKeys, tsProtoOneof } from "./ts-proto-fields.ts";
+import { tsProtoOneofs } from "./ts-proto-oneofs.ts";
 
 const PROTOBUF = "@bufbuild/protobuf";
 
@@ -47,6 +48,9 @@ const tsProtoLiteral: Rule = (node, migration) => {
   // An async function may return its result or a promise of it.
   const of = (type?.isUnion() ? type.types : [type]).map((one) => one && generatedType(one, migration)).find(Boolean);
   if (of?.by !== "ts-proto" || !isMessage(of.declaration) || isInit(node, migration)) return undefined;
+  // `message ?? {}`, which has no fields.
+  const isOther = ts.isBinaryExpression(node.parent) && node.properties.length === 0;
+  if (isOther && (of.declaration as ts.InterfaceDeclaration).members.length > 0) return undefined;
   const text = migration.children(node);
   return `${migration.imports.use(PROTOBUF, "create", node)}(${schemaOf(of, node, migration)}, ${text})`;
 };
@@ -63,8 +67,16 @@ function isMessage(node: ts.Declaration): boolean {
 /** Reports whether a literal is part of another message, or is passed to a client, a handler's call or a function of ts-proto. */
 function isInit(node: ts.Node, migration: Migration): boolean {
   const { parent } = node;
-  if (ts.isPropertyAssignment(parent) || ts.isArrayLiteralExpression(parent) || ts.isParenthesizedExpression(parent))
+  if (
+    ts.isPropertyAssignment(parent) ||
+    ts.isArrayLiteralExpression(parent) ||
+    ts.isParenthesizedExpression(parent) ||
+    ts.isConditionalExpression(parent) ||
+    ts.isBinaryExpression(parent)
+  )
     return isInit(parent, migration);
+  // Fields that are spread: those that it lacks stay.
+  if (ts.isSpreadAssignment(parent)) return true;
   if (ts.isObjectLiteralExpression(parent)) {
     const type = migration.checker.getContextualType(parent);
     return type !== undefined && generatedType(type, migration)?.by === "ts-proto";
@@ -136,6 +148,7 @@ export const messageRules: readonly Rule[] = [
   tsProtoLiteral,
   tsProtoName,
   tsProtoOneof,
+  ...tsProtoOneofs,
   tsProtoField,
   tsProtoKeys,
   ...protobufRules,

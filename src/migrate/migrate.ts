@@ -12,6 +12,7 @@ import { grpcJs } from "./grpc-js.ts";
 import { isWithin, type Kind, type Left, Migration } from "./migration.ts";
 import { niceGrpc } from "./nice-grpc.ts";
 import { migrateProjectFiles } from "./project-files.ts";
+import { ProtoFiles } from "./proto-files.ts";
 import { wholeFiles } from "./whole-files.ts";
 
 const KINDS: Readonly<Record<MigrateArguments["kind"], Kind>> = {
@@ -37,7 +38,7 @@ export function runMigrate(args: MigrateArguments, folder: string): Outcome {
     .filter((file) => generatorOf(file) === undefined && !file.text.slice(0, 2000).includes(CONNECT_PLUGIN));
   const files = wanted.size === 0 ? sources : sources.filter((one) => wanted.has(one));
   checkInstalled(files, kind, checker, folder);
-  const shared = { retyped: new Set<ts.Node>(), moved: new Set<ts.Node>() };
+  const shared = { retyped: new Set<ts.Node>(), moved: new Set<ts.Node>(), protos: new ProtoFiles(folder) };
   const migrations = files.map((file) => new Migration(file, checker, kind, shared));
   const whole = wholeFiles(sources, kind, checker);
   const migrated = migrations.filter((one) => {

@@ -6,6 +6,7 @@ import { ts } from "ts-morph";
 import { generatorOf } from "./generator.ts";
 import { FileImports } from "./imports.ts";
 import { declaredIn, type Origin, Origins } from "./origin.ts";
+import type { ProtoFiles } from "./proto-files.ts";
 import { hasStatements, statementOf } from "./tree.ts";
 
 /** Returns the text of a node that is replaced; `undefined` for another node. */
@@ -49,6 +50,8 @@ export class Migration {
   readonly retyped: Set<ts.Node>;
   /** Options, in all files, that are given elsewhere. */
   readonly moved: Set<ts.Node>;
+  /** The .proto files of the project. */
+  readonly protos: ProtoFiles;
   /** Statements that other ones replace. */
   readonly dropped = new Set<ts.Node>();
 
@@ -56,8 +59,9 @@ export class Migration {
     file: ts.SourceFile,
     checker: ts.TypeChecker,
     kind: Kind,
-    { retyped, moved }: Pick<Migration, "retyped" | "moved">,
+    { retyped, moved, protos }: Pick<Migration, "retyped" | "moved" | "protos">,
   ) {
+    this.protos = protos;
     this.retyped = retyped;
     this.moved = moved;
     this.file = file;

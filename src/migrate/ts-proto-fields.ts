@@ -10,22 +10,56 @@ interface Conversion {
   readonly write: string;
 }
 
+/**
+ * The type of a literal in the argument of a function such as `Order.create`: by default its parameter has a type that is
+ * inferred from the literal itself.
+ */
+function argumentType(node: ts.Node, migration: Migration): ts.Type | undefined {
+  const { parent } = node;
+  const { checker } = migration;
+  if (ts.isCallExpression(parent) && ts.isPropertyAccessExpression(parent.expression)) {
+    const of = generatedOf(parent.expression.expression, migration);
+    return of?.by === "ts-proto" && ts.isInterfaceDeclaration(of.declaration)
+      ? checker.getTypeAtLocation(of.declaration)
+      : undefined;
+  }
+  if (ts.isPropertyAssignment(parent)) {
+    const symbol = argumentType(parent.parent, migration)?.getProperty(parent.name.getText());
+    return symbol && checker.getTypeOfSymbolAtLocation(symbol, node).getNonNullableType();
+  }
+  if (ts.isArrayLiteralExpression(parent)) return argumentType(parent, migration)?.getNumberIndexType();
+  if (ts.isSpreadAssignment(parent)) return argumentType(parent.parent, migration);
+  return ts.isParenthesizedExpression(parent) || ts.isConditionalExpression(parent) || ts.isBinaryExpression(parent)
+    ? argumentType(parent, migration)
+    : undefined;
+}
+
 /** The field that a property of a literal or of an access names. */
-function fieldOf(name: ts.Node, migration: Migration): ts.PropertySignature | undefined {
+export function fieldOf(name: ts.Node, migration: Migration): ts.PropertySignature | undefined {
   const literal = name.parent.parent;
-  const type = ts.isObjectLiteralExpression(literal) ? migration.checker.getContextualType(literal) : undefined;
+  const type = ts.isObjectLiteralExpression(literal)
+    ? (argumentType(literal, migration) ?? migration.checker.getContextualType(literal))
+    : undefined;
   const types = type?.isUnion() ? type.types : [type];
   const given = types.flatMap((one) => one?.getProperty(name.getText())?.declarations ?? [])[0];
   const field = ts.isObjectLiteralExpression(literal) ? given : migration.declared(name);
   return field && ts.isPropertySignature(field) && generatedBy(field)?.by === "ts-proto" ? field : undefined;
 }
 
-function conversionOf(name: ts.Node, migration: Migration): Conversion | undefined {
+export function conversionOf(name: ts.Node, migration: Migration): Conversion | undefined {
   const field = fieldOf(name, migration);
   if (!field || !ts.isInterfaceDeclaration(field.parent)) return undefined;
   const type = migration.checker.getTypeAtLocation(field).getNonNullableType();
   const use = (one: string): string => migration.imports.use("@bufbuild/protobuf/wkt", one, name.parent);
-  if (type.symbol?.name === "Date") return { read: use("timestampDate"), write: use("timestampFromDate") };
+  if (type.symbol?.name === "Date")
+    return {
+      get read() {
+        return use("timestampDate");
+      },
+      get write() {
+        return use("timestampFromDate");
+      },
+    };
   if (!(type.flags & ts.TypeFlags.NumberLike)) return undefined;
   const { text } = field.getSourceFile();
   const start = text.indexOf(`encode(message: ${field.parent.name.text},`);
@@ -47,18 +81,42 @@ function isTested(node: ts.Node): boolean {
   return ts.isIfStatement(parent) || ts.isPrefixUnaryExpression(parent) || ts.isConditionalExpression(parent);
 }
 
+/** The name that a pattern gives such a field, where it is read. */
+function boundOf(node: ts.Node, migration: Migration): ts.Node | undefined {
+  const element = ts.isIdentifier(node) ? migration.declared(node) : undefined;
+  if (!element || !ts.isBindingElement(element) || element === node.parent || element.initializer) return undefined;
+  return ts.isObjectBindingPattern(element.parent) && !element.dotDotDotToken
+    ? (element.propertyName ?? element.name)
+    : undefined;
+}
+
+/** The text of a value that such a field is given: one that another field has is not converted. */
+function givenOf(by: string, value: ts.Expression, migration: Migration): string {
+  const name = ts.isPropertyAccessExpression(value) ? value.name : boundOf(value, migration);
+  const isField = name && conversionOf(name, migration);
+  return isField ? migration.children(value) : convert(by, migration.print(value), value, migration);
+}
+
 /** `order.createdAt`, `order.createdAt = date` and `{ createdAt: date }`. */
 export const tsProtoField: Rule = (node, migration) => {
   if (ts.isPropertyAssignment(node) || ts.isShorthandPropertyAssignment(node)) {
     const by = conversionOf(node.name, migration)?.write;
     const value = ts.isPropertyAssignment(node) ? node.initializer : node.name;
-    return by && `${node.name.getText()}: ${convert(by, migration.print(value), value, migration)}`;
+    if (by) return `${node.name.getText()}: ${givenOf(by, value, migration)}`;
+    const bound = ts.isShorthandPropertyAssignment(node) ? boundOf(node.name, migration) : undefined;
+    const own = bound && conversionOf(bound, migration)?.read;
+    return own && `${node.name.getText()}: ${convert(own, node.name.getText(), value, migration)}`;
   }
   const target = ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.EqualsToken && node.left;
   if (target && ts.isPropertyAccessExpression(target)) {
     const by = conversionOf(target.name, migration)?.write;
     const { right } = node as ts.BinaryExpression;
-    return by && `${migration.children(target)} = ${convert(by, migration.print(right), right, migration)}`;
+    return by && `${migration.children(target)} = ${givenOf(by, right, migration)}`;
+  }
+  const bound = boundOf(node, migration);
+  if (bound && !isTested(node)) {
+    const by = conversionOf(bound, migration)?.read;
+    return by && convert(by, migration.children(node), node as ts.Identifier, migration);
   }
   if (!ts.isPropertyAccessExpression(node) || isTested(node)) return undefined;
   const by = conversionOf(node.name, migration)?.read;

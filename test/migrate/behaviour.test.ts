@@ -709,6 +709,44 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "size: BigInt(2), changedAt: timestampFromDate(new Date())",
       ],
     },
+    "fields of a oneof": {
+      source: `import { Event } from "../gen/event/v1/event";
+        export const read = (event: Event) => [event.text, event.author?.name, event.size, event.text && event.text.length];
+        export const set = (event: Event, text: string | undefined, other: () => number | undefined) => {
+          event.text = "a"; event.text = undefined; event.text = text; event.size = other();
+        };
+        export const is = (event: Event) => event.text === undefined || !event.author || (event.size ? "text" in event : false);
+        export const made = (text?: string): Event => ({ id: "", text, size: text ? 1 : undefined });
+        export const of = ({ text, size, id }: Event) => ({ id, text, all: text ? [text] : [size] });
+        export const last = (all: () => Event) => all().text;
+        export const more = (event: Event, name: string) => { event.size! += 1; return { ...event, author: { name } } as Event; };
+        export const some = (event: Event, text?: string): Event => ({ ...event, text });
+        export const partly = ({ author: { name } = { name: "" }, ...others }: Event) => [name, others];`,
+      has: [
+        '(event.bodyOneof.case === "text" ? event.bodyOneof.value : undefined), (event.bodyOneof.case === "author" ? event.bodyOneof.value : undefined)?.name,',
+        '(event.bodyOneof.case === "size" ? Number(event.bodyOneof.value) : undefined), (event.bodyOneof.case === "text" ? event.bodyOneof.value && event.bodyOneof.value.length : undefined)]',
+        'event.bodyOneof = { case: "text", value: "a" }; event.bodyOneof = event.bodyOneof.case === "text" ? { case: undefined } : event.bodyOneof;',
+        'event.bodyOneof = text !== undefined ? { case: "text", value: text } : event.bodyOneof.case === "text" ? { case: undefined } : event.bodyOneof;',
+        'event.bodyOneof = ((value) => value !== undefined ? { case: "size", value: BigInt(value) } : event.bodyOneof.case === "size" ?',
+        '(event.bodyOneof.case !== "text") || !(event.bodyOneof.case === "author") || ((event.bodyOneof.case === "size" && Number(event.bodyOneof.value)) ? "text" in event : false)',
+        '{ id: "", bodyOneof: text ? { case: "size", value: BigInt(1) } : text !== undefined ? { case: "text", value: text } : { case: undefined } }',
+        '({ bodyOneof, id }: Event) => ({ id, text: (bodyOneof.case === "text" ? bodyOneof.value : undefined), all: (bodyOneof.case === "text" && bodyOneof.value) ? [bodyOneof.value] : [(bodyOneof.case === "size" ? Number(bodyOneof.value) : undefined)] })',
+        '((message) => message.bodyOneof.case === "text" ? message.bodyOneof.value : undefined)(all())',
+        'event.size! += 1; return create(EventSchema, { ...event, bodyOneof: { case: "author", value: { name } } }) as Event;',
+      ],
+      left: [
+        "text is a field of a oneof: compare its case",
+        "size is a field of the oneof bodyOneof: set { case, value }",
+        "bodyOneof replaces that of the message that is spread",
+        "a field of the oneof bodyOneof is its value: read { case, value }",
+      ],
+    },
+    "fields of messages without a .proto file": {
+      source: `import type { Lost } from "../gen/lost/v1/lost";
+        export const read = (lost: Lost) => [lost.text, lost.size];`,
+      has: ["[lost.text, lost.size]"],
+      left: ["no .proto file has Lost: a field of it that is in a oneof becomes { case, value }"],
+    },
     "members of enums, whose prefix is that of all members": {
       source: `import { File_Kind, Mode } from "../gen/file/v1/file";
         export const all = [File_Kind.KIND_TEXT, Mode.MODE_UNSPECIFIED, Mode.READ_ONLY];`,

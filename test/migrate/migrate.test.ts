@@ -58,7 +58,14 @@ const KINDS = {
   "nice-grpc": {
     left: ["shop/count.ts:6: a middleware yields responses: write an Interceptor"],
     errors: [],
-    output: ["2", "1 OPEN joe no order 3", "[ '1', '2' ]", "16"],
+    output: [
+      "2",
+      "1 OPEN joe no order 3",
+      "[ '1', '2' ]",
+      "16",
+      "nothing undefined 0 undefined, text 3 3 a, author joe joe, size 4 5 x none, text 2 2 d, text 3 3 e, author eve eve, \
+size 1 2 - none, text 3 3 a, author joe joe, size 4 5 - none, author ann ann, text 3 3 e, author eve eve, size 4 5 - none",
+    ],
   },
 } as const;
 

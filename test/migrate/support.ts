@@ -32,6 +32,7 @@ export const ARGUMENTS = { files: [], project: undefined, dryRun: false, force: 
 export function projectOf(kind: MigrateArguments["kind"]): Project {
   const project = new Project();
   cpSync(join(HERE, kind), project.folder, { recursive: true });
+  cpSync(join(HERE, "proto"), join(project.folder, "proto"), { recursive: true });
   cpSync(join(HERE, "types"), join(project.folder, "node_modules"), { recursive: true });
   project.write("tsconfig.json", JSON.stringify(CONFIG));
   if (kind === "connect-es") project.generateMessages(request, "gen");
