@@ -28,6 +28,24 @@ export const code: Rule = (node, migration) => {
   return `${migration.imports.use(MAIN, "Code", of)}.${codeOf(name)}`;
 };
 
+/** Lists of codes, such as `new Set([status.UNAVAILABLE])`: their type is that of all codes, not of those in the list. */
+export const codes: Rule = (node, migration) => {
+  const list = ts.isNewExpression(node) && !node.typeArguments ? node.arguments?.[0] : node;
+  if (!list || !ts.isArrayLiteralExpression(list) || list.elements.length === 0) return undefined;
+  if (!list.elements.every((one) => migration.nameOf(one)?.startsWith("Status."))) return undefined;
+  const type = (): string => migration.imports.use(MAIN, "Code", node.parent);
+  if (node !== list) {
+    const { expression } = node as ts.NewExpression;
+    if (expression.getText() !== "Set") return undefined;
+    return `new Set${migration.typed(`<${type()}>`)}(${migration.children(list)})`;
+  }
+  const { parent } = node;
+  const isValue = ts.isVariableDeclaration(parent) && !parent.type;
+  if (!isValue && !ts.isPropertyAccessExpression(parent)) return undefined;
+  const text = migration.children(list) + migration.typed(` as ${type()}[]`);
+  return isValue ? text : `(${text})`;
+};
+
 /** The error that a callback is called with. */
 export function errorOf(given: ts.Expression, migration: Migration): string {
   const error = ts.isAsExpression(given) ? given.expression : given;
@@ -85,4 +103,4 @@ const errorType: Rule = (node, migration) => {
   return `Error & { code?: ${migration.imports.use(MAIN, "Code", node)} }`;
 };
 
-export const grpcErrorRules: readonly Rule[] = [error, errorType];
+export const grpcErrorRules: readonly Rule[] = [error, errorType, codes];

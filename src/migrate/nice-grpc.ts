@@ -1,11 +1,12 @@
 /** The migration from nice-grpc and nice-grpc-web, with code of ts-proto. */
 import { ts } from "ts-morph";
-import { code } from "./grpc-errors.ts";
+import { code, codes } from "./grpc-errors.ts";
 import { timeoutOf } from "./grpc-names.ts";
 import { createKind } from "./kind.ts";
 import { messageRules } from "./messages.ts";
 import type { Kind, Rule } from "./migration.ts";
 import { channelRules } from "./nice-clients.ts";
+import { niceErrorRules } from "./nice-errors.ts";
 import { middlewareRules } from "./nice-middleware.ts";
 import { server } from "./nice-servers.ts";
 import { generated } from "./nice-services.ts";
@@ -48,15 +49,10 @@ const members: Record<string, string> = {
 
 const same = "add code message signal name";
 
-/** `Metadata(fields)`, `new ClientError(path, code, details)`, `context.peer`, and the option `deadline`. */
+/** `Metadata(fields)`, `context.peer`, and the option `deadline`. */
 const value: Rule = (node, migration) => {
   if (ts.isCallExpression(node) && migration.nameOf(node.expression) === "Metadata")
     return `new ${migration.imports.use(MAIN, "Metadata", node)}(${node.arguments.map((one) => migration.print(one)).join(", ")})`;
-  if (ts.isNewExpression(node) && migration.nameOf(node.expression) === "ClientError")
-    return `new ${migration.imports.use(MAIN, "RpcError", node)}(${(node.arguments ?? [])
-      .slice(1)
-      .map((one) => migration.print(one))
-      .join(", ")})`;
   if (ts.isPropertyAccessExpression(node) && migration.nameOf(node) === "CallContext.peer")
     return `String(${migration.print(node.expression)}.peer.address)`;
   if (ts.isPropertyAssignment(node) && migration.nameOf(node.name) === "DeadlineOptions.deadline") {
@@ -100,5 +96,15 @@ export const niceGrpc: Kind = createKind({
   names,
   members,
   same,
-  rules: [...middlewareRules, ...channelRules, server, code, value, generated, ...messageRules],
+  rules: [
+    ...middlewareRules,
+    ...channelRules,
+    server,
+    code,
+    codes,
+    ...niceErrorRules,
+    value,
+    generated,
+    ...messageRules,
+  ],
 });

@@ -741,6 +741,37 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "a field of the oneof bodyOneof is its value: read { case, value }",
       ],
     },
+    "fields whose values have another type, destructured": {
+      source: `import type { File } from "../gen/file/v1/file";
+        export const newer = ({ changedAt, size: bytes }: File, since: Date) => changedAt && changedAt > since && bytes + 1;
+        export const timeOf = ({ changedAt }: File) => ({ changedAt });
+        export const touched = ({ name, changedAt }: File): File => ({ name, size: 1, changedAt });`,
+      has: [
+        "changedAt && timestampDate(changedAt) > since && Number(bytes) + 1",
+        "=> ({ changedAt: (changedAt === undefined ? undefined : timestampDate(changedAt)) })",
+        "create(FileSchema, { name, size: BigInt(1), changedAt: changedAt })",
+      ],
+    },
+    "subclasses of errors, and lists of codes": {
+      source: `import { ClientError, Status } from "nice-grpc";
+        export class ApiError extends ClientError {
+          constructor(path: string, code: Status, details: string) { super(path, code, details); this.name = "ApiError"; }
+        }
+        export class Gone extends ClientError {}
+        export const gone = ({ path, code, details }: ClientError) => code === Status.OK ? new Gone(path, 5, details) : new ApiError(path, code, details);
+        const transient = new Set([Status.UNAVAILABLE, Status.CANCELLED]);
+        const lasting = [Status.NOT_FOUND];
+        export const is = (error: ClientError) =>
+          transient.has(error.code) || lasting.includes(error.code) || [Status.UNKNOWN].includes(error.code) || error.path.length;`,
+      has: [
+        'super(code, details); Object.assign(this, { name: "ApiError" });',
+        '({ method: path = "", code, rawMessage: details }: RpcError)',
+        "new Gone(5, details) : new ApiError(path, code, details)",
+        "new Set<Code>([Code.Unavailable, Code.Canceled])",
+        "lasting = [Code.NotFound] as Code[];",
+        '([Code.Unknown] as Code[]).includes(error.code) || (error.method ?? "").length',
+      ],
+    },
     "fields of messages without a .proto file": {
       source: `import type { Lost } from "../gen/lost/v1/lost";
         export const read = (lost: Lost) => [lost.text, lost.size];`,
