@@ -6,7 +6,7 @@
 import { Code, RpcError } from "triple-es";
 import type { Instance, Registration, RegistrationEvent } from "triple-es/discovery";
 import { Backoff, callHook, DEFAULT_WEIGHT, delayInBackground } from "triple-es/internal";
-import type { Rules, WeightRule } from "../rules/service-rules.ts";
+import type { Rules } from "../rules/service-rules.ts";
 import type { DubboSource } from "./dubbo/source.ts";
 import { type KeptRegistration, REGISTRATION_BACKOFF } from "./registration.ts";
 
@@ -49,7 +49,7 @@ export function configured(
   }
 
   /** Watches a rule, again after the registry has failed. */
-  function watch(text: WeightRule["text"], retry: Backoff = new Backoff(REGISTRATION_BACKOFF)): void {
+  function watch(text: (typeof weights)[number]["text"], retry = new Backoff(REGISTRATION_BACKOFF)): void {
     if (ended.signal.aborted) return;
     text.stop = rule(text.key as string).watch({
       onValue(given) {

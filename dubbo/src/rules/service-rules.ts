@@ -24,15 +24,14 @@ export interface RulesOptions {
 export interface Rules {
   /** Returns the rules of a service. `host` is the address of the consumer. */
   readonly of: (key: ServiceKey, host: string) => ServiceRules;
-  /** Returns the dynamic configuration of a provider: of its application, and of each of its services. */
-  readonly weights: (instance: Instance, warn: (problem: string) => void) => readonly WeightRule[];
-}
-
-/** The dynamic configuration of a provider's application or service. */
-export interface WeightRule {
-  readonly text: RuleText<readonly Override[]>;
-  /** Returns the weight that is set for all services of the provider, or for this one. `undefined`: none. */
-  readonly weight: () => number | undefined;
+  /** Returns the dynamic configuration of a provider, of its application and of each service: the texts, and the weights that they set. */
+  readonly weights: (
+    instance: Instance,
+    warn: (problem: string) => void,
+  ) => readonly {
+    readonly text: { readonly key: string | undefined; isKnown: boolean; stop: () => void; set(text?: string): void };
+    readonly weight: () => number | undefined;
+  }[];
 }
 
 /** Watches the text under a key of a config center. Returns the function that ends it. */
@@ -70,27 +69,26 @@ export function rules(options: RulesOptions): Rules {
       throw new TypeError(`texts: ${key} is invalid: ${reasonOf(reason)}`);
     }
   }
-  return {
-    of: (key, host) => new ServiceRules(options, key, host),
-    weights: (...given) => weightsOf(options, ...given),
-  };
+  return { of: (key, host) => new ServiceRules(options, key, host), weights: weightsOf(options) };
 }
 
-function weightsOf({ texts = {} }: RulesOptions, instance: Instance, warn: (problem: string) => void): WeightRule[] {
-  const { application, host, port, services, attributes = {} } = instance;
-  const parameters = new Map(Object.entries(attributes));
-  const subject = { own: host, host, address: formatAddress(host, port), application, parameters };
-  const ruleOf = (name: string, service?: string, common?: RuleText<readonly Override[]>) => {
-    const key = `${name}.configurators`;
-    const text = new RuleText(parseConfigurators, key, warn);
-    if (Object.hasOwn(texts, key)) text.set(texts[key]);
-    const items = () => [...(common?.rule ?? []), ...text.rule];
-    const weight = () => weightIn(overridesOf(items(), { ...subject, side: "provider", service }));
-    return { text, weight };
+const weightsOf =
+  ({ texts = {} }: RulesOptions): Rules["weights"] =>
+  (instance, warn) => {
+    const { application, host, port, services, attributes = {} } = instance;
+    const parameters = new Map(Object.entries(attributes));
+    const subject = { own: host, host, address: formatAddress(host, port), application, parameters };
+    const ruleOf = (name: string, service?: string, common?: RuleText<readonly Override[]>) => {
+      const key = `${name}.configurators`;
+      const text = new RuleText(parseConfigurators, key, warn);
+      if (Object.hasOwn(texts, key)) text.set(texts[key]);
+      const items = () => [...(common?.rule ?? []), ...text.rule];
+      const weight = () => weightIn(overridesOf(items(), { ...subject, side: "provider", service }));
+      return { text, weight };
+    };
+    const own = ruleOf(application);
+    return [own, ...services.map((offered) => ruleOf(ruleName(offered), formatServiceKey(offered), own.text))];
   };
-  const own = ruleOf(application);
-  return [own, ...services.map((offered) => ruleOf(ruleName(offered), formatServiceKey(offered), own.text))];
-}
 
 /** Returns the name of a service in the keys of rules, in which empty parts stay. */
 const ruleName = ({ service, version = "", group = "" }: ServiceKey): string => `${service}:${version}:${group}`;

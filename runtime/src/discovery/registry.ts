@@ -80,9 +80,6 @@ export interface Registration {
   readonly close: (options?: { readonly graceMs?: number | undefined }) => Promise<void>;
 }
 
-/** What a registry sets for a call: its timeout, if it has none, and the number of attempts after the first. */
-type CallSettings = Readonly<{ timeoutMs?: number | undefined; retries?: number | undefined }>;
-
 /** Connection to a registry, which transports and servers share. Close it after them. */
 export interface Registry {
   /**
@@ -95,8 +92,17 @@ export interface Registry {
   ) => Resolver & {
     /** Restricts the endpoints that a policy chooses from, as traffic rules do. Default: all endpoints. */
     readonly route?: (policy: Balancer) => RoutedBalancer;
-    /** Returns what the registry sets now in place of a service config, and `defaults` where that sets nothing. Default: nothing. */
-    readonly overrides?: (method: Method) => (CallSettings & { readonly defaults?: CallSettings }) | undefined;
+    /**
+     * Returns what the registry sets now in place of a service config, and `defaults` where that sets nothing: the timeout of calls
+     * that have none, and the number of attempts after the first. Default: nothing.
+     */
+    readonly overrides?: (method: Method) =>
+      | {
+          readonly timeoutMs?: number | undefined;
+          readonly retries?: number | undefined;
+          readonly defaults?: { readonly timeoutMs?: number | undefined; readonly retries?: number | undefined };
+        }
+      | undefined;
   };
   /** Keeps an instance registered, through each loss of the registry, until the registration is closed. Throws after `close`. */
   readonly register: (instance: Instance, onEvent?: (event: RegistrationEvent) => void) => Registration;
