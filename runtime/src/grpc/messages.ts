@@ -16,6 +16,8 @@ export interface MessageReading {
   readonly inflate: ((data: Uint8Array) => Promise<Uint8Array>) | undefined;
   readonly options: Pick<ProtocolOptions, "maxMessageBytes">;
   decode(bytes: Uint8Array): object | Promise<object>;
+  /** Called when the reader waits for a message that has not arrived. It has finished with the one before. */
+  readonly waits?: (() => void) | undefined;
   /** Converts the error of a body that cannot be read. Default: the error itself. */
   failed?(reason: unknown): unknown;
   /** Called after the last message. It may throw. */
@@ -60,6 +62,7 @@ export class ReceivedMessages extends MessageStream {
           this.#decoding = undefined;
           return { done: false, value };
         }
+        this.#reading.waits?.();
         this.#chunks.keep?.(this.#envelopes.buffered);
         const step = await this.#chunks.next();
         if (step.done) break;

@@ -23,7 +23,7 @@ import {
 } from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
 import type { ResolvedRouterOptions } from "../server/options.ts";
-import { asRpcError, authorizeCall, receive, unaryRequest } from "../server/receive.ts";
+import { asRpcError, authorizeCall, counted, receive, unaryRequest } from "../server/receive.ts";
 import { answerStream, ResponseStream } from "../server/response-stream.ts";
 import {
   type ContentTypeFormats,
@@ -139,7 +139,8 @@ export class GrpcServer implements ServerProtocol {
     const callHandler = (): ReturnType<Handler["call"]> => {
       const messages = new ReceivedMessages(call.body, {
         context,
-        inflate: (data) => inflate(data, headers.compression, limits),
+        inflate: (data) => inflate(data, headers.compression, limits).then((bytes) => counted(call, bytes)),
+        waits: headers.compression && method.kind !== "server_streaming" ? () => request.inflated?.(0) : undefined,
         options: limits,
         decode: (bytes) => receive(call, bytes),
       });
@@ -199,7 +200,7 @@ function readMessage(call: GrpcCall, body: Uint8Array): object | Promise<object>
   const { compressed, data } = onlyEnvelope(body, maxMessageBytes, requestCountError, handler.method);
   context.receivedBytes = data.length;
   if (!compressed) return receive(call, data);
-  return inflate(data, headers.compression, handler.limits).then((bytes) => receive(call, bytes));
+  return inflate(data, headers.compression, handler.limits).then((bytes) => receive(call, counted(call, bytes)));
 }
 
 function unaryResponse(

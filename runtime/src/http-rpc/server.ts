@@ -24,7 +24,7 @@ import {
 import { ServerContext } from "../server/call-context.ts";
 import { createOriginPolicy } from "../server/cors.ts";
 import type { ResolvedRouterOptions } from "../server/options.ts";
-import { asRpcError, authorizeCall, receive, unaryRequest } from "../server/receive.ts";
+import { asRpcError, authorizeCall, counted, receive, unaryRequest } from "../server/receive.ts";
 import { answerStream } from "../server/response-stream.ts";
 import {
   chooseResponse,
@@ -107,10 +107,8 @@ export class HttpRpcServer implements ServerProtocol {
       const body = await request.body.bytes(maxMessageBytes);
       if (context.onArrived !== undefined) await context.onArrived();
       if (format.load !== undefined) await format.load();
-      const message = receive(
-        call,
-        compression ? await decompressMessage(body, compression, handler.limits, format.malformed) : body,
-      );
+      const inflated = compression && (await decompressMessage(body, compression, handler.limits, format.malformed));
+      const message = receive(call, inflated === undefined ? body : counted(call, inflated));
       const called = unaryRequest(call, message instanceof Promise ? await message : message);
       const { method } = called;
       if (method.kind !== "unary") return await this.#answerEvents(call, called);

@@ -53,6 +53,11 @@ export interface HttpRequest {
    * includes the work in its count until it settles.
    */
   waitUntil?(work: Promise<unknown>): void;
+  /**
+   * On a server, counts the bytes of its decompressed message towards the memory budget, in place of those before and until the
+   * response. Throws an `RpcError` if they do not fit. Default: they are not counted.
+   */
+  inflated?(bytes: number): void;
 }
 
 /** An HTTP response, on a client or on a server. */

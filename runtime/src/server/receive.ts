@@ -36,6 +36,12 @@ export function authorizeCall({ handler, request, selector, context }: ServerCal
   return handler.authorize?.({ method: handler.method, headers: request.headers, selector, context });
 }
 
+/** Counts what a message has inflated to, as long as its call holds it. Throws an `RpcError` if there is no memory for it. */
+export function counted({ request }: Pick<ServerCall, "request">, bytes: Uint8Array): Uint8Array {
+  request.inflated?.(bytes.length);
+  return bytes;
+}
+
 /** Decodes a message. Without a turn, the result is a promise if other messages have used up this turn of the event loop. */
 export function receive(call: ServerCall, bytes: Uint8Array, hasTurn = false): object | Promise<object> {
   const turn = hasTurn ? undefined : takeTurn(bytes.length);

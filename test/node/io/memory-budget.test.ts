@@ -2,14 +2,23 @@
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { Code } from "triple-es";
-import { createServer } from "triple-es/node";
+import { createServer, type NodeTransportOptions } from "triple-es/node";
 import { hessian2 } from "triple-es-dubbo/hessian2";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { GreetServiceClient, GreetServiceHandler } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import type { Collecting } from "../../../runtime/src/connection/collecting.ts";
 import { IncomingBody } from "../../../runtime/src/connection/incoming-body.ts";
 import { MemoryBudget, MemoryShare } from "../../../runtime/src/connection/memory-budget.ts";
 import type { Stream } from "../../../runtime/src/http2/stream.ts";
-import { arriving, connectGreeter, failureOf, greetings, openTransport, startServer } from "../../support/server.ts";
+import {
+  arriving,
+  connectGreeter,
+  failureOf,
+  greetings,
+  openTransport,
+  signalled,
+  startServer,
+} from "../../support/server.ts";
 import { createShopClient, ShopDef, shop } from "../../support/shop.ts";
 
 const KIB = 1024;
@@ -166,6 +175,66 @@ describe("a server whose budget is used up", () => {
       if (i % 2 === 0) expect(await greetings(received)).toHaveLength(10);
       else for await (const _ of received) break;
     }
+  });
+});
+
+describe("what compressed messages inflate to counts", () => {
+  const options = { maxMessageBytes: 64 * KIB, maxBufferedBytes: 256 * KIB };
+  const name = "x".repeat(60 * KIB);
+
+  /** Greets with the length of a name, after `release` or the third call. `begun` counts the calls. */
+  function waiting() {
+    const held = signalled();
+    const calls = { begun: 0 };
+    const greet = async ({ name }: { readonly name: string }) => {
+      calls.begun++;
+      if (calls.begun > 2) held.resolve();
+      await held.promise;
+      return { greeting: `${name.length}` };
+    };
+    const handler: Partial<GreetServiceHandler> = {
+      greet,
+      async *greetEach({ names: [name = ""] }) {
+        yield await greet({ name });
+      },
+      async *greetOnArrival(requests) {
+        for await (const request of requests) yield await greet(request);
+      },
+    };
+    return { handler, calls, release: held.resolve };
+  }
+
+  it.each<[string, NodeTransportOptions["protocol"], "2" | "1.1", (greeter: GreetServiceClient) => Promise<unknown>]>([
+    ["calls of gRPC", "grpc", "2", (greeter) => greeter.greet({ name })],
+    ["calls of sub-protocol A", "http-rpc", "2", (greeter) => greeter.greet({ name })],
+    ["calls over HTTP/1.1", "http-rpc", "1.1", (greeter) => greeter.greet({ name })],
+    ["calls that are answered by a stream", "grpc", "2", (greeter) => greetings(greeter.greetEach({ names: [name] }))],
+    ["streams", "grpc", "2", (greeter) => greetings(greeter.greetOnArrival(arriving(name, name)))],
+  ])("as long as they are held, in %s", async (_, protocol, httpVersion, call) => {
+    const { handler, calls, release } = waiting();
+    const { baseUrl } = await startServer(handler, options);
+    const greeter = connectGreeter(baseUrl, { protocol, httpVersion, compression: "gzip" });
+    const first = [call(greeter), call(greeter)];
+    await expect.poll(() => calls.begun).toBe(2);
+    const error = await failureOf(call(greeter));
+    expect([error.code, error.rawMessage]).toEqual([Code.Unavailable, expect.stringContaining("too much unread data")]);
+    release();
+    await Promise.all(first);
+    for (let i = 0; i < 10; i++) await call(greeter);
+  });
+
+  it("no longer in a stream that waits for its next message", async () => {
+    const { baseUrl } = await startServer({}, options);
+    const greeter = connectGreeter(baseUrl, { compression: "gzip" });
+    const { promise, resolve } = signalled();
+    async function* open() {
+      yield { name };
+      await promise;
+    }
+    const streams = Array.from({ length: 5 }, () => greeter.greetOnArrival(open())[Symbol.asyncIterator]());
+    for (const stream of streams) expect((await stream.next()).done).toBe(false);
+    resolve();
+    for (const stream of streams) expect((await stream.next()).done).toBe(true);
   });
 });
 

@@ -91,6 +91,7 @@ export class ServedHttp1Request
 
   /** Stops reading the rest of a request that has been answered. */
   #finish(): void {
+    this.release();
     if (!this.stream.ended) this.incoming?.stop(clientGone());
   }
 

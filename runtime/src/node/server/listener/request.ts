@@ -53,7 +53,7 @@ export abstract class ReceivedRequest<
   /** True if the response has been passed to the connection, or the exchange has failed. */
   isOver = false;
   protected outgoing: OutgoingBody | undefined;
-  /** The number of bytes of a whole body that are taken from the memory budget. */
+  /** The number of bytes of a whole body, or of what it inflates to, that are taken from the memory budget. */
   #taken = 0;
   #controller: AbortController | undefined;
 
@@ -126,6 +126,12 @@ export abstract class ReceivedRequest<
     if (!this.owner.memory.take(bytes)) return false;
     this.#taken = bytes;
     return true;
+  }
+
+  inflated(bytes: number): void {
+    if (this.isOver) return;
+    if (!this.owner.memory.replace(this.#taken, bytes)) throw outOfMemory();
+    this.#taken = bytes;
   }
 
   /** Releases the memory of the request. */
