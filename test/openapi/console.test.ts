@@ -58,7 +58,7 @@ describe("the option console", () => {
       new TypeError('console must be in [true,false,"always"], not "never"'),
     );
     expect(() => createServer({ console: true })).toThrow(
-      new Error("the option console needs the package swagger-ui-dist: npm install --save-dev swagger-ui-dist"),
+      "the option console needs the package swagger-ui-dist: npm install --save-dev swagger-ui-dist, or NODE_ENV=production",
     );
   });
 

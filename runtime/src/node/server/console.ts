@@ -74,5 +74,7 @@ function folderOf(name: string): string {
       // The next place may have it.
     }
   }
-  throw new Error(`the option console needs the package ${name}: npm install --save-dev ${name}`);
+  throw new Error(
+    `the option console needs the package ${name}: npm install --save-dev ${name}, or NODE_ENV=production without the page`,
+  );
 }
