@@ -1,8 +1,9 @@
-/** The first page of the site. Its code and its table are those of the README. */
+/** The first page of the site. Its first paragraph, its code and its table are those of the README. */
 import { blockOf } from "./llms.ts";
 
 /** Writes the page as Markdown, with links as in the README. */
 export function homeOf(readme: string): string {
+  const [start = ""] = /^`npm create[\s\S]*?\n\n/m.exec(readme) ?? [];
   const table = /^\|.*calls triple-es[\s\S]*?\n\n/m.exec(readme)?.[0].trim() ?? "";
   return `---
 layout: home
@@ -17,7 +18,7 @@ hero:
     - { theme: alt, text: Benchmarks, link: /bench }
 ---
 
-![Four kinds of client call one port](docs/one-port.svg)
+${start}![Four kinds of client call one port](docs/one-port.svg)
 
 ${blockOf(readme, "// src/server.ts")}
 

@@ -262,10 +262,11 @@ describe.skipIf(!isInstalled)("the built site", () => {
       }
     });
 
-    it("has the code and a picture on the first screen, and leads to the playground", async () => {
+    it("has the command to begin, code and a picture on the first screen, and leads to the playground", async () => {
       const { page, url, requests, errors } = await open("/");
       await page.setViewportSize({ width: 1280, height: 800 });
-      for (const element of [page.locator("img[src*='one-port']"), page.locator(".language-ts").first()]) {
+      const command = page.getByText("npm create triple-es@latest");
+      for (const element of [command, page.locator("img[src*='one-port']"), page.locator(".language-ts").first()]) {
         const box = await element.boundingBox();
         expect((box?.y ?? 800) + (box?.height ?? 0)).toBeLessThan(800);
       }
