@@ -107,14 +107,15 @@ describe.each(["proto", "typescript"] as const)("a project of %s", (contract) =>
     expect(filesOf(`${contract}-more`).filter((path) => path.startsWith("src/gen/other/v1/hello"))).not.toEqual([]);
   });
 
-  it.each(projects)("starts from the folder of a build alone: $page $registry", async ({ name, page }) => {
+  it.each(projects)("starts from the folder of a build alone: $page $registry", async ({ name, page, registry }) => {
     await run("npm", ["run", "build"], { cwd: join(folder, name), env });
     const deployed = mkdtempSync(join(tmpdir(), "triple-es-deployed-"));
     onTestFinished(() => rmSync(deployed, { recursive: true }));
     cpSync(join(folder, name, "dist"), join(deployed, "dist"), { recursive: true });
-    const server = startProgram(deployed, [process.execPath, "dist/server.js"], { PORT: "0" });
+    const server = startProgram(deployed, [process.execPath, "dist/server.js"], { PORT: "0", REGISTRY: "127.0.0.1:1" });
     onTestFinished(async () => void (await server.stop()));
     const [, url] = await server.line(/listening at (\S+)/);
+    if (registry !== "none") await server.line(/\[unavailable\].* 127\.0\.0\.1:1/);
     if (page === "--no-page") return;
     const script = await (await fetch(`${url}/main.js`)).text();
     const [, map] = /sourceMappingURL=(.*)/.exec(script) ?? [];

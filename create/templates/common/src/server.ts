@@ -2,6 +2,7 @@ import { createServer } from "triple-es/node";
 import { register } from "triple-es-dubbo"; // registry
 import { HelloServiceDef } from "./gen/hello/v1/hello_triple.js";
 import { helloService } from "./hello.js";
+import { onRegistration } from "./on-registration.js"; // registry
 import { page } from "./page.js"; // page
 import { registry } from "./registry.js"; // registry
 
@@ -12,8 +13,7 @@ const server = createServer({
 server.add(HelloServiceDef, helloService);
 await server.listen({ port: Number(process.env["PORT"] ?? 8080) });
 console.log(`listening at http://localhost:${server.address.port}`);
-const registration = register(server, registry, { application: "hello" }); // registry
-registration.ready.then(() => console.log("registered"), console.error); // registry
+register(server, registry, { application: "hello", onRegistration }); // registry
 
 for (const signal of ["SIGINT", "SIGTERM"]) {
   process.once(signal, async () => {
