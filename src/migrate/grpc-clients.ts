@@ -93,7 +93,8 @@ const prototype: Rule = (node, migration) => {
   const name = of && of.by !== "google-protobuf" ? serviceOf(of.name, "Client") : undefined;
   if (!of || !name) return undefined;
   migration.todo(node, "a client has no prototype: replace methods of the client itself");
-  return `({} as ${useGenerated(`${name}Client`, "triple", of, node.expression, migration)})`;
+  const as = migration.typed(" as ");
+  return `({}${as && as + useGenerated(`${name}Client`, "triple", of, node.expression, migration)})`;
 };
 
 /** A variable of credentials, which are options of the transports and servers that they are passed to. */

@@ -7,6 +7,8 @@ const TYPES = [
   "ClosableTransport",
   "HandlerContext",
   "Interceptor",
+  "JsonObject",
+  "JsonValue",
   "Message",
   "NodeCompression",
   "ServiceDef",
@@ -63,8 +65,10 @@ export class FileImports {
     const isTaken = isKept || this.#declared.has(name) || this.#isAdded(name, module);
     const local = this.#givenName(at) ?? (isTaken ? `triple${name[0]?.toUpperCase()}${name.slice(1)}` : name);
     const added = names.get(name) ?? { name, local, isValue: false };
-    names.set(name, added);
-    if (!isOfType(at) && !TYPES.includes(name)) added.isValue = true;
+    const isValue = !isOfType(at) && !TYPES.includes(name);
+    if (isValue) added.isValue = true;
+    // JavaScript has no types to import.
+    if (isValue || !(this.#file.flags & ts.NodeFlags.JavaScriptFile)) names.set(name, added);
     return added.local;
   }
 

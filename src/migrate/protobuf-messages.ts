@@ -180,7 +180,7 @@ const protobufAccess: Rule = (node, migration) => {
   // A field of the type Struct is an object of JSON.
   if (method === "toJavaScript" && of.name === "Struct") return migration.print(target);
   if (method === "fromJavaScript" && of.name === "Struct")
-    return `(${value()} as ${migration.imports.use(PROTOBUF, "JsonObject", node)})`;
+    return `(${value()}${migration.typed(` as ${migration.imports.use(PROTOBUF, "JsonObject", node)}`)})`;
   if (method === "serializeBinary") return schemaCall("toBinary", of, [target], node, migration);
   if (method === "toObject") {
     migration.todo(node, "messages are objects: a list has no suffix List there");

@@ -518,6 +518,13 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       has: ["Object.assign(({} as ShopServiceClient), { getOrder: () => order });"],
       left: ["a client has no prototype: replace methods of the client itself"],
     },
+    "a mock of the prototype of a client in JavaScript": {
+      source: `import { ShopServiceClient as Shop } from "../gen/shop/v1/shop";
+        export const mock = Object.assign(Shop.prototype, { getOrder: () => 1 });`,
+      has: ["Object.assign(({}), { getOrder: () => 1 });"],
+      left: ["a client has no prototype: replace methods of the client itself"],
+      extension: "js",
+    },
     "a client with the name that an import gives, and a field with that name": {
       source: `import { credentials } from "@grpc/grpc-js"; import { ShopServiceClient as Shop } from "../gen/shop/v1/shop";
       const make = (): Shop => new Shop("a:1", credentials.createInsecure());
@@ -666,6 +673,14 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "export const factory = (transport: Transport): Transport => ({ call: one(transport.call) });",
         "=> createShopServiceClient(made(channel));",
       ],
+    },
+    "a client factory in JavaScript, which imports no types": {
+      source: `import { createClientFactory } from "nice-grpc";
+        import { ShopServiceDefinition } from "../gen/shop/v1/shop";
+        export const factory = createClientFactory();
+        export const clientOf = (channel) => factory.create(ShopServiceDefinition, channel);`,
+      has: ['import { createShopServiceClient } from "../gen/shop/v1/shop_triple"; export const factory = (transport) =>'],
+      extension: "js",
     },
     "names that imports give": {
       source: `import { type CallContext as Context, Status as GrpcStatus } from "nice-grpc";
