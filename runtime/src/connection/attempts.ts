@@ -7,7 +7,7 @@ import { Code } from "../call/code.ts";
 import { noteObstacle } from "../call/context.ts";
 import { abortError, RpcError } from "../call/error.ts";
 import { now, startBackgroundTimer } from "../call/platform.ts";
-import { delay, onAbort, unlessAborted } from "../call/timer.ts";
+import { delay, unlessAborted } from "../call/timer.ts";
 import { isClosedByPeer, isRefusedLocally } from "./error.ts";
 
 /**
@@ -90,7 +90,8 @@ export class ConnectionAttempts {
   readonly #inContext: InContext;
   readonly #abandoned = new AbortController();
   #current: Promise<void> | undefined;
-  #giveUp: (() => void) | undefined;
+  /** Ends the current attempt. */
+  #controller: AbortController | undefined;
   /** The number of calls that wait for a connection. */
   #needed = 0;
   /** The number of connections that were made. */
@@ -122,6 +123,7 @@ export class ConnectionAttempts {
     this.#current = this.#inContext(() =>
       this.#attempt().finally(() => {
         this.#current = undefined;
+        this.#controller = undefined;
         this.#stopTimer();
       }),
     );
@@ -159,24 +161,20 @@ export class ConnectionAttempts {
   /** Aborts the current attempt, and rejects the calls that wait for it. */
   abandon(reason: RpcError): void {
     this.#abandoned.abort(reason);
+    this.#controller?.abort(reason);
   }
 
   async #attempt(): Promise<void> {
-    const attempt = new AbortController();
-    this.#giveUp = () => attempt.abort(new RpcError(Code.Unavailable, "no call needed the connection any more"));
-    const unlink = onAbort(this.abandoned, (reason) => attempt.abort(reason));
+    this.#controller = new AbortController();
+    const { signal } = this.#controller;
     const isAhead = this.#needed === 0;
-    try {
-      await this.#connectOnce(attempt.signal).catch((error: RpcError) => {
-        // A server that closes a connection right after accepting it was shutting down, and so perhaps was one that failed before
-        // a call needed it. It may have been replaced: the retry that needs no wait is made for the same calls.
-        const wasLeaving = isClosedByPeer(error.cause) || (isAhead && this.#needed > 0);
-        if (!this.#backoff.isNewOutage || !wasLeaving || attempt.signal.aborted) throw error;
-        return this.#connectOnce(attempt.signal);
-      });
-    } finally {
-      unlink();
-    }
+    await this.#connectOnce(signal).catch((error: RpcError) => {
+      // A server that closes a connection right after accepting it was shutting down, and so perhaps was one that failed before
+      // a call needed it. It may have been replaced: the retry that needs no wait is made for the same calls.
+      const wasLeaving = isClosedByPeer(error.cause) || (isAhead && this.#needed > 0);
+      if (!this.#backoff.isNewOutage || !wasLeaving || signal.aborted) throw error;
+      return this.#connectOnce(signal);
+    });
   }
 
   async #connectOnce(signal: AbortSignal): Promise<void> {
@@ -195,6 +193,8 @@ export class ConnectionAttempts {
   #watchNeed(): void {
     this.#stopTimer();
     if (this.#current === undefined || this.#needed > 0) return;
-    this.#stopTimer = startBackgroundTimer(UNNEEDED_ATTEMPT_MS, () => this.#giveUp?.());
+    this.#stopTimer = startBackgroundTimer(UNNEEDED_ATTEMPT_MS, () =>
+      this.#controller?.abort(new RpcError(Code.Unavailable, "no call needed the connection any more")),
+    );
   }
 }

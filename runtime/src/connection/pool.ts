@@ -1,13 +1,23 @@
 /**
  * The pool of a transport's HTTP/2 connections. It opens connections on demand, verifies idle ones by a PING, replaces
  * connections that end, and transparently retries requests that no server has processed (gRFC A6).
+ *
+ * A request that is not sent takes the first step that applies (`#nextStep`):
+ *
+ *     send      a connection that needs no verification has a free stream
+ *     verify    a connection must be verified: wait for the first PING, and use that connection or begin again
+ *     queue     there are connections, and no other may be opened for the request: it waits in the one with the fewest streams
+ *     give up   there is no connection, and none may be opened for it, or the attempt has failed and it does not wait for ready
+ *     connect   otherwise: wait for an attempt to connect, and begin again
+ *
+ * A request that has failed begins again after a delay, if the pool is not closed and no server has processed it (`#retry`).
  */
 import { Code } from "../call/code.ts";
 import { abortError, endpointRemoved, RpcError, transportClosed } from "../call/error.ts";
 import { delay, unlessAborted } from "../call/timer.ts";
 import type { EndpointConnections } from "../discovery/endpoint.ts";
 import { addStreams, type ChannelState, NO_STREAMS } from "../http/channel-state.ts";
-import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../http/exchange.ts";
+import type { Exchange, ExchangeObserver, HttpRequest, OnResponseEnd } from "../http/exchange.ts";
 import { ReplayBody } from "../http/replay.ts";
 import {
   ExchangeFailure,
@@ -19,7 +29,7 @@ import {
 } from "../http/transparent-retry.ts";
 import { ConnectionAttempts, type ConnectionBackoff, type InContext } from "./attempts.ts";
 import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
-import { type ConnectionTimes, keepAlive, PooledConnection } from "./pooled-connection.ts";
+import { type ConnectionTimes, keepAlive, PooledConnection, verifyFirst } from "./pooled-connection.ts";
 
 export interface PoolOptions extends ConnectionTimes {
   /** The name of the server in errors. */
@@ -43,6 +53,7 @@ export interface PoolOptions extends ConnectionTimes {
 const NEARLY_FULL = 0.8;
 /** The number of lost connections, beyond one for each request that waits, after which a request fails. */
 const EXTRA_ATTEMPTS = 15;
+const notSent = (error: RpcError): ExchangeFailure => new ExchangeFailure(error, "notSent");
 const LOST_AT_ONCE = "the server closes every connection before it can be used";
 
 /**
@@ -51,6 +62,10 @@ const LOST_AT_ONCE = "the server closes every connection before it can be used";
  */
 export function closedError(peer: string, waitForReady: boolean | undefined): RpcError | ExchangeFailure {
   return waitForReady === undefined ? new ExchangeFailure(endpointRemoved(peer), "unprocessed") : transportClosed();
+}
+
+export function waitsForReady({ context }: HttpRequest, { waitForReady }: Pick<PoolOptions, "waitForReady">): boolean {
+  return waitForReady !== undefined && (context?.waitForReady ?? waitForReady);
 }
 
 /** The pool of connections to a server. The first connection is made by the first exchange. */
@@ -62,8 +77,6 @@ export class Pool implements EndpointConnections, ConnectionOwner {
   /** All connections that are not closed yet, including those that accept no new streams. */
   readonly #alive = new Set<Connection>();
   readonly #delaysMs: readonly number[];
-  /** True if failures must be handled in the asynchronous context of their calls, which connections do not keep. */
-  readonly #isHooked: boolean;
   /** The streams of closed connections. */
   #ended = NO_STREAMS;
   /** The number of attempts that wait for a connection. */
@@ -73,11 +86,10 @@ export class Pool implements EndpointConnections, ConnectionOwner {
   #pingIntervalMs: number | undefined;
 
   constructor(connect: Connect, options: PoolOptions) {
-    const { waitForReady, onTransparentRetry, backoff, inContext } = options;
+    const { waitForReady, backoff, inContext } = options;
     this.#options = options;
     this.#pingIntervalMs = options.pingIntervalMs;
     this.#delaysMs = waitForReady === undefined ? TRANSPARENT_RETRY_DELAYS_MS.slice(0, 1) : TRANSPARENT_RETRY_DELAYS_MS;
-    this.#isHooked = onTransparentRetry !== undefined;
     const add = async (signal: AbortSignal): Promise<void> => this.#add(await connect(this, signal));
     this.#attempts = new ConnectionAttempts(add, backoff, inContext);
   }
@@ -137,11 +149,9 @@ export class Pool implements EndpointConnections, ConnectionOwner {
   /** Makes the exchange function of an observer. One observer serves all requests, so a request allocates nothing for it. */
   observed(observer: ExchangeObserver): Exchange {
     const { peer, waitForReady } = this.#options;
-    const { onEnd } = observer;
-    const reported = (outcome: Promise<HttpResponse>, request: HttpRequest): Promise<HttpResponse> =>
-      outcome.catch((reason) => observer.onFailure(request, reason));
     const retrying: ExchangeObserver = {
-      onFailure: (request, reason) => reported(this.#retry(request, reason, onEnd), request),
+      onFailure: (request, reason) => this.#retry(request, reason, observer),
+      onEnd: observer.onEnd,
     };
     return (request) => {
       const { signal, body, context } = request;
@@ -150,8 +160,9 @@ export class Pool implements EndpointConnections, ConnectionOwner {
       if (signal?.aborted) return Promise.reject(abortError(signal));
       if (this.#closing !== undefined) return observer.onFailure(request, closedError(peer, waitForReady));
       // A body that is already a ReplayBody is settled by the caller that created it.
-      if (body.whole !== undefined || body instanceof ReplayBody) return this.#attempt(request, retrying, onEnd);
-      return reported(this.#exchangeReplayed(request, new ReplayBody(body), onEnd), request);
+      if (body.whole !== undefined || body instanceof ReplayBody) return this.#attempt(request, retrying);
+      const replay = new ReplayBody(body);
+      return this.#attempt({ ...request, body: replay }, retrying).finally(() => replay.settle());
     };
   }
 
@@ -204,100 +215,88 @@ export class Pool implements EndpointConnections, ConnectionOwner {
   }
 
   /**
-   * Makes an exchange on a pooled connection. The choice and the opening of the stream must happen in one synchronous step;
-   * otherwise concurrent calls would all choose the same connection.
+   * Makes the first attempt of a request. The choice of the connection and the opening of the stream must happen in one
+   * synchronous step; otherwise concurrent calls would all choose the same connection.
    */
-  #attempt(request: HttpRequest, observer?: ExchangeObserver, onEnd?: OnResponseEnd): ReturnType<Exchange> {
+  #attempt(request: HttpRequest, retrying: ExchangeObserver): ReturnType<Exchange> {
+    const { onEnd } = retrying;
     const connection = this.#pick();
-    if (connection !== undefined && !this.#isHooked) return connection.exchange(request, observer, onEnd);
-    const response =
-      connection === undefined ? this.#attemptLater(request, onEnd) : connection.exchange(request, undefined, onEnd);
-    return observer === undefined ? response : response.catch((reason) => observer.onFailure(request, reason));
+    const { onTransparentRetry } = this.#options;
+    if (connection !== undefined && onTransparentRetry === undefined) {
+      return connection.exchange(request, retrying, onEnd);
+    }
+    // The hook runs in the asynchronous context of the call, which connections do not keep.
+    const response = connection?.exchange(request, undefined, onEnd) ?? this.#attemptLater(request, onEnd);
+    return response.catch((reason) => retrying.onFailure(request, reason));
   }
 
-  /** Makes an exchange as soon as a connection is available. */
+  /** Makes an attempt as soon as a connection is available. */
   async #attemptLater(request: HttpRequest, onEnd: OnResponseEnd | undefined): ReturnType<Exchange> {
-    const { signal, context } = request;
-    const { maxConnections, waitForReady: byDefault } = this.#options;
-    const waitForReady = byDefault !== undefined && (context?.waitForReady ?? byDefault);
-    const pooled = this.#pooled;
-    const attempts = this.#attempts;
-    let full = false;
+    const { signal } = request;
+    const { peer, waitForReady } = this.#options;
+    const { abandoned } = this.#attempts;
     this.#unconnected++;
     // Every new connection serves at least one of the calls that wait already, unless it is lost.
     let connectionsLeft = this.#unconnected + EXTRA_ATTEMPTS;
+    let failure: RpcError | undefined;
     try {
       for (;;) {
-        const connection = this.#pick();
-        if (connection !== undefined) return connection.exchange(request, undefined, onEnd);
-        const unverified = pooled.filter((one) => one.mustBeVerified).map((one) => unlessAborted(one.verify(), signal));
-        if (unverified.length > 0) {
-          const one = await unlessAborted(Promise.race(unverified), attempts.abandoned);
-          if (one.open && one.streams < one.maxStreams) return one.exchange(request, undefined, onEnd);
-          continue;
-        }
-        if (request.isBackground && pooled.length === 0) {
-          throw new ExchangeFailure(new RpcError(Code.Unavailable, "there is no connection"), "notSent");
-        }
-        const isLast = connectionsLeft-- === 0;
-        full ||= isLast;
-        if (pooled.length >= maxConnections || (full && pooled.length > 0)) {
-          // Streams queue on the connection with the fewest if all are full.
-          const { connection } = pooled.reduce((a, b) => (b.connection.streams < a.connection.streams ? b : a));
-          return connection.exchange(request, undefined, onEnd);
-        }
-        if (isLast) throw new ExchangeFailure(new RpcError(Code.Unavailable, LOST_AT_ONCE), "notSent");
-        try {
-          await attempts.ready(signal, waitForReady && pooled.length === 0);
-        } catch (error) {
-          if (signal?.aborted || attempts.abandoned.aborted) throw error;
-          if (pooled.length === 0 && !waitForReady) {
-            throw new ExchangeFailure(RpcError.from(error, Code.Unavailable), "notSent");
+        const step = this.#nextStep(request, connectionsLeft, failure);
+        if (step === "connect") {
+          connectionsLeft--;
+          try {
+            await this.#attempts.ready(signal, this.#pooled.length === 0 && waitsForReady(request, this.#options));
+          } catch (error) {
+            if (signal?.aborted || abandoned.aborted) throw error;
+            failure = RpcError.from(error, Code.Unavailable);
           }
-          full = true;
-        }
+        } else if (step === "verify") {
+          const one = await unlessAborted(verifyFirst(this.#pooled, signal), abandoned);
+          if (one.open && one.streams < one.maxStreams) return one.exchange(request, undefined, onEnd);
+        } else return step.exchange(request, undefined, onEnd);
       }
+    } catch (error) {
+      throw this.#closing === undefined || signal?.aborted ? error : closedError(peer, waitForReady);
     } finally {
       this.#unconnected--;
     }
   }
 
-  async #exchangeReplayed(
-    request: HttpRequest,
-    replay: ReplayBody,
-    onEnd: OnResponseEnd | undefined,
-  ): ReturnType<Exchange> {
-    const sent = { ...request, body: replay };
-    try {
-      return await this.#attempt(sent, undefined, onEnd).catch((error) => this.#retry(sent, error, onEnd));
-    } finally {
-      replay.settle();
+  /** Decides the step of a request that is not sent, by the table above. `failure`: its last attempt to connect has failed. */
+  #nextStep(request: HttpRequest, connectionsLeft: number, failure?: RpcError): Connection | "verify" | "connect" {
+    const picked = this.#pick();
+    if (picked !== undefined) return picked;
+    const pooled = this.#pooled;
+    if (pooled.some((one) => one.mustBeVerified)) return "verify";
+    if (pooled.length > 0) {
+      const mayConnect = pooled.length < this.#options.maxConnections && connectionsLeft > 0 && failure === undefined;
+      if (mayConnect) return "connect";
+      return pooled.reduce((a, b) => (b.connection.streams < a.connection.streams ? b : a)).connection;
     }
+    if (request.isBackground) throw notSent(new RpcError(Code.Unavailable, "there is no connection"));
+    if (connectionsLeft === 0) throw notSent(new RpcError(Code.Unavailable, LOST_AT_ONCE));
+    if (failure !== undefined && !waitsForReady(request, this.#options)) throw notSent(failure);
+    return "connect";
   }
 
-  /** Repeats an exchange that failed with this error, as long as no server has processed it. Rejects with the last error. */
-  async #retry(request: HttpRequest, first: unknown, onEnd: OnResponseEnd | undefined): ReturnType<Exchange> {
+  /** Repeats a request that has failed, as long as no server has processed it. The observer gets the last failure. */
+  async #retry(request: HttpRequest, first: unknown, { onFailure, onEnd }: ExchangeObserver): ReturnType<Exchange> {
     const { signal } = request;
-    const { peer, waitForReady } = this.#options;
-    let error = first;
+    let reason = first;
     for (let retries = 0; ; retries++) {
-      if (this.#closing !== undefined && !signal?.aborted) {
-        // A request that had no connection yet may go to another server, and so may one that was not processed.
-        throw error === this.#attempts.abandoned.reason ? closedError(peer, waitForReady) : error;
-      }
       if (signal?.aborted && abortError(signal).code === Code.DeadlineExceeded) {
         for (const one of this.#pooled) one.doubt();
       }
       // gRFC A6: what was never sent is repeated without a limit, so that calls may wait for longer than connections live.
-      const most = outcomeOf(error) === "queued" ? TRANSPARENT_RETRY_DELAYS_MS.length - 1 : retries;
-      const delayMs = this.#delaysMs[Math.min(retries, most)];
-      if (delayMs === undefined || !mayRetry(request, error, "sameEndpoint")) throw error;
-      reportTransparentRetry(request, delayMs, error, this.#options.onTransparentRetry);
-      if (delayMs > 0) await delay(delayMs, signal);
+      const most = outcomeOf(reason) === "queued" ? TRANSPARENT_RETRY_DELAYS_MS.length - 1 : retries;
+      const delayMs = this.#closing === undefined ? this.#delaysMs[Math.min(retries, most)] : undefined;
+      if (delayMs === undefined || !mayRetry(request, reason, "sameEndpoint")) return onFailure(request, reason);
+      reportTransparentRetry(request, delayMs, reason, this.#options.onTransparentRetry);
       try {
-        return await this.#attempt(request, undefined, onEnd);
-      } catch (reason) {
-        error = reason;
+        if (delayMs > 0) await delay(delayMs, signal);
+        return await this.#attemptLater(request, onEnd);
+      } catch (next) {
+        reason = next;
       }
     }
   }

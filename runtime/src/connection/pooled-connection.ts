@@ -5,6 +5,7 @@
 
 import type { RpcError } from "../call/error.ts";
 import { now, repeat, startBackgroundTimer } from "../call/platform.ts";
+import { unlessAborted } from "../call/timer.ts";
 import type { Connection } from "./connection.ts";
 
 /** Times of a connection, in milliseconds. */
@@ -37,6 +38,12 @@ export const SPARSE_PING_MS = 330_000;
 export async function keepAlive(connection: Connection, timeoutMs: number): Promise<void> {
   if (connection.streams === 0) return;
   await connection.ping(timeoutMs).catch((error: RpcError) => connection.destroy(error));
+}
+
+/** Verifies the connections that must be, and resolves with the first that is over. Rejects when the signal fires. */
+export function verifyFirst(pooled: readonly PooledConnection[], signal?: AbortSignal): Promise<Connection> {
+  const unverified = pooled.filter((one) => one.mustBeVerified);
+  return Promise.race(unverified.map((one) => unlessAborted(one.verify(), signal)));
 }
 
 export class PooledConnection {

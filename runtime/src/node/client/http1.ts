@@ -14,7 +14,7 @@ import { ConnectionAttempts } from "../../connection/attempts.ts";
 import { Collecting } from "../../connection/collecting.ts";
 import { CLOSED_BY_PEER, connectionError, responseError } from "../../connection/error.ts";
 import { ConnectionExchange, type ExchangeOwner } from "../../connection/exchange.ts";
-import { closedError, type PoolOptions } from "../../connection/pool.ts";
+import { closedError, type PoolOptions, waitsForReady } from "../../connection/pool.ts";
 import { ConnectionSocket, type SocketOwner } from "../../connection/socket.ts";
 import { type Indexed, SwapList } from "../../connection/swap-list.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
@@ -136,8 +136,7 @@ export class Http1Pool implements EndpointConnections {
 
   /** Makes an exchange on a new connection. If that fails, requests that wait for ready (gRPC) share the next attempts. */
   async #connect(request: HttpRequest, onEnd?: OnResponseEnd): Promise<HttpResponse> {
-    const { signal, context } = request;
-    const { waitForReady } = this.options;
+    const { signal } = request;
     const stop = this.#destroyed.signal;
     noteObstacle(signal, "connection");
     this.#connecting++;
@@ -150,8 +149,7 @@ export class Http1Pool implements EndpointConnections {
     } catch (reason) {
       const error = reason as RpcError;
       if (signal?.aborted || stop.aborted) throw error;
-      const waits = waitForReady !== undefined && (context?.waitForReady ?? waitForReady);
-      if (!waits) throw new ExchangeFailure(error, "notSent");
+      if (!waitsForReady(request, this.options)) throw new ExchangeFailure(error, "notSent");
     } finally {
       this.#connecting--;
       if (this.active === 0) this.#onOver();
