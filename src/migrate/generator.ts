@@ -21,10 +21,12 @@ export function generatorOf(file: ts.SourceFile): CodeGenerator | undefined {
     const head = file.text.slice(0, 2000);
     const names = Object.keys(MARKS) as CodeGenerator[];
     const isOfGoogle = file.fileName.includes(WELL_KNOWN);
-    generators.set(
-      file,
-      isOfGoogle ? "google-protobuf" : names.find((name) => MARKS[name].some((mark) => head.includes(mark))),
-    );
+    const found = isOfGoogle
+      ? "google-protobuf"
+      : names.find((name) => MARKS[name].some((mark) => head.includes(mark)));
+    // Other code imports google-protobuf too, for the type `Message`.
+    const isOther = found === "google-protobuf" && !file.isDeclarationFile && !head.includes("DO NOT EDIT");
+    generators.set(file, isOther ? undefined : found);
   }
   return generators.get(file);
 }

@@ -129,6 +129,8 @@ const protobufInit: Rule = (node, migration) => {
   if (!ts.isNewExpression(one)) return undefined;
   const of = classOf(one.expression, migration);
   if (of === undefined) return undefined;
+  if (one.arguments?.length)
+    migration.leave(one, `the arguments of new ${of.name} are fields: pass an object to create`);
   const init = fields.length > 0 ? `, { ${fields.join(", ")} }` : "";
   return `${migration.imports.use(PROTOBUF, "create", node)}(${schemaOf(of, node, migration)}${init})`;
 };
@@ -210,6 +212,7 @@ const protobufName: Rule = (node, migration) => {
   if (enumOf !== undefined) return enumOf;
   const isNested = ts.isQualifiedName(node) || ts.isPropertyAccessExpression(node);
   if (!isNested && (!ts.isIdentifier(node) || ts.isImportSpecifier(node.parent))) return undefined;
+  if (isBaseMessage(node, migration)) return migration.imports.use(PROTOBUF, "Message", node);
   const of = generatedOf(node, migration);
   if (of?.by !== "google-protobuf") return undefined;
   const { declaration } = of;
@@ -223,6 +226,18 @@ const protobufName: Rule = (node, migration) => {
   const isKnown = [ts.isClassDeclaration, ts.isEnumDeclaration, ts.isVariableDeclaration].some((is) => is(declaration));
   return isOther && isKnown ? useGenerated(of.name, "pb", of, node, migration) : undefined;
 };
+
+/** Reports whether a name is that of the class that all messages extend, as a type. */
+function isBaseMessage(node: ts.Node, migration: Migration): boolean {
+  const declaration = migration.declared(node);
+  return (
+    declaration !== undefined &&
+    ts.isClassDeclaration(declaration) &&
+    declaration.name?.text === "Message" &&
+    declaration.getSourceFile().fileName.endsWith("/google-protobuf/index.d.ts") &&
+    !ts.isExpression(node.parent)
+  );
+}
 
 /** Reports whether a declaration is a member of an enum of ts-protoc-gen, a constant of a type such as `StatusMap`. */
 function isMapped(node: ts.Declaration): boolean {

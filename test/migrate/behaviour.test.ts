@@ -494,6 +494,13 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       ],
       left: ["maps are objects", "maps are objects"],
     },
+    "the type of all messages of google-protobuf, in a file that is not generated": {
+      source: `import type { Message as AnyMessage } from "google-protobuf";
+      import { Note } from "../gen/note/v1/note_pb";
+      export const send = <T extends AnyMessage>(message: T) => message;
+      export const sent = send(new Note());`,
+      has: ["type Message as AnyMessage, create } from \"@bufbuild/protobuf\"", "<T extends AnyMessage>(message: T)", "sent = send(create(NoteSchema));"],
+    },
     "a file that is left whole with messages of google-protobuf": {
       source: `import { CallCredentials } from "@grpc/grpc-js";
       import { Note } from "../gen/note/v1/note_pb";
