@@ -227,6 +227,16 @@ const protobufName: Rule = (node, migration) => {
   return isOther && isKnown ? useGenerated(of.name, "pb", of, node, migration) : undefined;
 };
 
+/** `order.toObject().itemsList`. */
+const protobufMember: Rule = (node, migration) => {
+  const declaration = ts.isPropertyAccessExpression(node) && migration.declared(node);
+  if (!declaration || !ts.isPropertySignature(declaration) || !ts.isTypeLiteralNode(declaration.parent))
+    return undefined;
+  const isList = /List$/.test(node.name.text) && declaration.type?.getText().startsWith("Array<");
+  if (!isList || generatedBy(declaration)?.by !== "google-protobuf") return undefined;
+  return migration.children(node).slice(0, -"List".length);
+};
+
 /** Reports whether a name is that of the class that all messages extend, as a type. */
 function isBaseMessage(node: ts.Node, migration: Migration): boolean {
   const declaration = migration.declared(node);
@@ -258,4 +268,11 @@ function mappedEnum(node: ts.Node, migration: Migration): string | undefined {
   return isValue ? name : `typeof ${name}`;
 }
 
-export const protobufRules: readonly Rule[] = [protobufInit, protobufMap, protobufAccess, oneofCase, protobufName];
+export const protobufRules: readonly Rule[] = [
+  protobufInit,
+  protobufMap,
+  protobufAccess,
+  protobufMember,
+  oneofCase,
+  protobufName,
+];

@@ -494,6 +494,13 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       ],
       left: ["maps are objects", "maps are objects"],
     },
+    "lists of objects of google-protobuf": {
+      source: `import { Stock } from "../gen/stock/v1/stock_pb";
+      export const lots = (one: Stock) => one.toObject().lotsList.length;
+      export const other = (one: Stock) => one.toObject().nextList;`,
+      has: ["one.lots.length;", "one.nextList;"],
+      left: Array(2).fill("messages are objects: a list has no suffix List there"),
+    },
     "the type of all messages of google-protobuf, in a file that is not generated": {
       source: `import type { Message as AnyMessage } from "google-protobuf";
       import { Note } from "../gen/note/v1/note_pb";

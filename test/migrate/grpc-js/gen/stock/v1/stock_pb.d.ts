@@ -52,9 +52,16 @@ export class Stock extends jspb.Message {
   setCount(value: number): void;
 
   getSizeCase(): Stock.SizeCase;
+  toObject(includeInstance?: boolean): Stock.AsObject;
 }
 
 export namespace Stock {
+  export type AsObject = {
+    place: number,
+    lotsList: Array<number>,
+    nextList: string,
+  }
+
   export interface KindMap {
     BOX: 0;
     BAG: 1;
