@@ -79,7 +79,10 @@ function leaveMessages(one: Migration): void {
     if (!file || file.fileName.includes(WELL_KNOWN)) continue;
     if (!["google-protobuf", "grpc-tools"].includes(generatorOf(file) ?? "")) continue;
     const name = moduleSpecifier.getText().slice(1, -1);
-    one.leave(moduleSpecifier, `new code takes the place of ${name}: move the old one, which this file uses, elsewhere`);
+    one.leave(
+      moduleSpecifier,
+      `new code takes the place of ${name}: move the old one, which this file uses, elsewhere`,
+    );
   }
 }
 
