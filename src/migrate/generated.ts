@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { ts } from "ts-morph";
 import { type CodeGenerator, generatorOf, WELL_KNOWN } from "./generator.ts";
+import { loadedClient, loadedName, loadedPath } from "./loader-names.ts";
 import type { Migration } from "./migration.ts";
 
 /** A name that generated code declares. */
@@ -16,7 +17,7 @@ export interface Generated {
 
 /** Returns the declaration in generated code that a name refers to. */
 export function generatedOf(node: ts.Node | undefined, migration: Migration): Generated | undefined {
-  const declaration = node && migration.declared(node);
+  const declaration = node && (loadedClient(node, migration.checker) ?? migration.declared(node));
   return declaration && generatedBy(declaration);
 }
 
@@ -24,6 +25,11 @@ export function generatedBy(declaration: ts.Declaration): Generated | undefined 
   const { name } = declaration as { name?: ts.Node };
   const by = generatorOf(declaration.getSourceFile());
   if (by === undefined || name === undefined) return undefined;
+  if (by === "proto-loader") {
+    const file = declaration.getSourceFile();
+    const path = loadedPath(file);
+    return path === undefined ? undefined : { by, name: loadedName(name.getText(), file), declaration, path };
+  }
   return { by, name: outerName(declaration) + name.getText(), declaration, path: pathOf(declaration.getSourceFile()) };
 }
 
@@ -40,13 +46,16 @@ function outerName(node: ts.Node): string {
 
 /** Reports whether generated code is that of a well-known type. */
 export function isWellKnown({ by, path }: Generated): boolean {
-  return path.includes(WELL_KNOWN) || (by === "ts-proto" && path.includes("/google/protobuf/"));
+  return path.includes(WELL_KNOWN) || (["proto-loader", "ts-proto"].includes(by) && path.includes("/google/protobuf/"));
 }
 
 /** The type of what becomes a message, which modules of triple-es with services export. */
 export function useInit(of: Generated, at: ts.Node, migration: Migration): string {
   const isGoogle = of.by === "google-protobuf";
-  if (!isGoogle || (!isWellKnown(of) && existsSync(`${of.path}_grpc_pb.d.ts`)))
+  if (
+    !["google-protobuf", "proto-loader"].includes(of.by) ||
+    (isGoogle && !isWellKnown(of) && existsSync(`${of.path}_grpc_pb.d.ts`))
+  )
     return useGenerated(`${of.name}Init`, "triple", of, at, migration);
   const shape = migration.imports.use("@bufbuild/protobuf", "MessageInitShape", at);
   return `${shape}<typeof ${useGenerated(`${of.name}Schema`, "pb", of, at, migration)}>`;
@@ -114,11 +123,18 @@ export function schemaCall(
 
 /** The name of a member of an enum, without the prefix that protobuf-es omits if all have it before a name. */
 export function bareName(name: string, { name: own, members }: ts.EnumDeclaration | ts.InterfaceDeclaration): string {
-  // ts-proto names a nested enum after its message, and adds a member. ts-protoc-gen declares the interface `StatusMap`.
+  // ts-protoc-gen declares the interface `StatusMap`.
   const isMap = members[0] !== undefined && ts.isPropertySignature(members[0]);
-  const enumName = own.text.slice(own.text.lastIndexOf("_") + 1, isMap ? -"Map".length : undefined);
-  const prefix = `${enumName.replaceAll(/[A-Z]/g, "_$&").slice(1).toUpperCase()}_`;
-  const names = members.map((one) => one.name?.getText() ?? "").filter((one) => one !== "UNRECOGNIZED");
+  const names = members.map((one) => one.name?.getText() ?? "");
+  return bareNameOf(name, isMap ? own.text.slice(0, -"Map".length) : own.text, names);
+}
+
+/** Such a name, of an enum with a name and members. */
+export function bareNameOf(name: string, own: string, members: readonly string[]): string {
+  // ts-proto names a nested enum after its message, and adds a member.
+  const words = own.slice(own.lastIndexOf("_") + 1).replaceAll(/[A-Z]/g, "_$&");
+  const prefix = `${words.slice(1).toUpperCase()}_`;
+  const names = members.filter((one) => one !== "UNRECOGNIZED");
   const isShared = names.every((one) => one.startsWith(prefix) && (one[prefix.length] ?? "") > "9");
   return isShared && name !== "UNRECOGNIZED" ? name.slice(prefix.length) : name;
 }

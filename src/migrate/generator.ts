@@ -6,7 +6,7 @@ const MARKS = {
   "protoc-gen-es": ["by protoc-gen-es"],
   "ts-proto": ["protoc-gen-ts_proto", "export const protobufPackage =", '_m0 from "protobufjs/minimal"'],
   "grpc-tools": ["grpc.ServiceDefinition<grpc.UntypedServiceImplementation>"],
-  "proto-loader": ["// Original file: ", "type SubtypeConstructor<"],
+  "proto-loader": ["// Original file: ", "type SubtypeConstructor<", "MessageTypeDefinition } from"],
   "google-protobuf": ['from "google-protobuf"', "from 'google-protobuf'"],
 } as const;
 export type CodeGenerator = keyof typeof MARKS;

@@ -137,7 +137,7 @@ function splitOf({ body, parameters }: ts.ArrowFunction | ts.FunctionExpression,
   const failed = statementsOf(first.thenStatement);
   const last = failed.at(-1);
   const ends = last && (ts.isReturnStatement(last) || ts.isThrowStatement(last));
-  if (!ends && !first.elseStatement && rest.length > 0) return undefined;
+  if (!ends && rest.length > 0) return undefined;
   if (rest.some((one) => uses(one, error))) return undefined;
   const done = [...(first.elseStatement ? statementsOf(first.elseStatement) : []), ...rest];
   return { failed: last && ts.isReturnStatement(last) && !last.expression ? failed.slice(0, -1) : failed, done };

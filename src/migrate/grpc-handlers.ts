@@ -20,9 +20,11 @@ const CALLS: Readonly<Record<string, { readonly requests: boolean; readonly resp
 const handler: Rule = (node, migration) => {
   if (!ts.isFunctionLike(node) || !("body" in node) || !node.body) return undefined;
   const [call, callback] = node.parameters;
-  const kind = call && CALLS[migration.typeName(call) ?? ""];
-  if (!call || !kind || !ts.isIdentifier(call.name)) return undefined;
   const own = node as ts.FunctionLikeDeclaration;
+  const kind = call && (CALLS[migration.typeName(call) ?? ""] ?? loadedKind(own));
+  if (!call || !kind || !ts.isIdentifier(call.name)) return undefined;
+  const passed = passedOn(own, migration);
+  if (passed !== undefined) return passed;
   const { body } = node;
   const calls = usesOf(call, body, migration);
   const reason = isOther(methodOf(own), kind) ?? whyNot(own, calls, callback, kind, migration);
@@ -59,6 +61,27 @@ const handler: Rule = (node, migration) => {
   for (const parameter of [call, callback]) if (parameter) handlers.set(parameter, one);
   return printed(one, migration);
 };
+
+/** The streams of the handler of a loaded service, whose parameters need no types. */
+function loadedKind(node: ts.Node): Handler["kind"] | undefined {
+  const { isLoaded = false, requests = false, responses = false } = methodOf(node) ?? {};
+  return isLoaded ? { requests, responses } : undefined;
+}
+
+/** `(call, callback) => getOrder(call, callback)`, which is the handler `getOrder`. */
+function passedOn({ body, parameters }: ts.FunctionLikeDeclaration, migration: Migration): string | undefined {
+  if (!body || !ts.isCallExpression(body) || !ts.isIdentifier(body.expression)) return undefined;
+  const [of, ...names] = [body, ...parameters].map((one) =>
+    one === body ? "" : (one as ts.ParameterDeclaration).name.getText(),
+  );
+  const given = body.arguments.map((one) => one.getText());
+  const isSame = of === "" && given.length === names.length && given.every((one, i) => one === names[i]);
+  const declaration = migration.declared(body.expression);
+  const called = declaration && ts.isVariableDeclaration(declaration) ? declaration.initializer : declaration;
+  const [call] = called && ts.isFunctionLike(called) ? called.parameters : [];
+  const isHandler = call && CALLS[migration.typeName(call) ?? ""] !== undefined;
+  return isSame && isHandler ? migration.print(body.expression) : undefined;
+}
 
 function isOther(method: HandlerMethod | undefined, { requests, responses }: Handler["kind"]): string | undefined {
   const isSame = (method?.requests ?? requests) === requests && (method?.responses ?? responses) === responses;
@@ -216,7 +239,7 @@ function printed(one: Handler, migration: Migration): string {
   const head = `${modifiersOf(node)}${isAsync ? "async " : ""}`;
   if (ts.isArrowFunction(node))
     return star ? `${head}function* (${parameters}) ${text}` : `${head}(${parameters}) => ${text}`;
-  const name = node.name?.getText() ?? "";
+  const name = node.name ? migration.print(node.name) : "";
   if (ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node))
     return `${head}function${star} ${name}(${parameters}) ${text}`;
   return `${head}${star}${name}(${parameters}) ${text}`;
@@ -247,8 +270,9 @@ function typesOf({ call, node }: Handler, migration: Migration) {
     call.type ??
     (ts.isVariableDeclaration(node.parent) || ts.isPropertyDeclaration(node.parent) ? node.parent.type : undefined);
   const [request, response] = own && ts.isTypeReferenceNode(own) ? (own.typeArguments ?? []) : [];
-  if (!request || !response) return undefined;
   const method = methodOf(node);
+  if (!request || !response)
+    return method?.isLoaded && isUntyped(call) ? loadedTypes(method, call.type ?? call, migration) : undefined;
   const other = (given: ts.TypeNode, type: ts.Type | undefined): Generated | undefined => {
     const [declaration] =
       type?.symbol === migration.checker.getTypeAtLocation(given).symbol ? [] : (type?.symbol.declarations ?? []);
@@ -261,6 +285,22 @@ function typesOf({ call, node }: Handler, migration: Migration) {
     request: () =>
       requested ? useGenerated(requested.name, "pb", requested, request, migration) : migration.print(request),
     init: () => (of ? useInit(of, response, migration) : "object"),
+  };
+}
+
+/** Reports whether a parameter has no type, nor gets one from what its function is passed to. */
+function isUntyped({ type, parent }: ts.ParameterDeclaration): boolean {
+  return type?.kind === ts.SyntaxKind.AnyKeyword || ts.isFunctionDeclaration(parent);
+}
+
+/** The types of the messages that a loaded service declares. */
+function loadedTypes({ request, response }: HandlerMethod, at: ts.Node, migration: Migration) {
+  const [requested, of] = [request, response].map(
+    ({ symbol }) => symbol.declarations?.[0] && generatedBy(symbol.declarations[0]),
+  );
+  return {
+    request: () => (requested ? useGenerated(requested.name, "pb", requested, at, migration) : "any"),
+    init: () => (of ? useInit(of, at, migration) : "object"),
   };
 }
 

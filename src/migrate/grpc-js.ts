@@ -5,11 +5,13 @@ import { callRules } from "./grpc-calls.ts";
 import { clientRules } from "./grpc-clients.ts";
 import { code, grpcErrorRules } from "./grpc-errors.ts";
 import { handlerRules } from "./grpc-handlers.ts";
+import { loaderRules, whyLoaded } from "./grpc-loader.ts";
 import { serviceOf } from "./grpc-names.ts";
 import { serverRules } from "./grpc-servers.ts";
 import { findHandlers, serviceRules } from "./grpc-services.ts";
 import { streamRules } from "./grpc-streams.ts";
 import { createKind } from "./kind.ts";
+import { loaderFieldRules } from "./loader-messages.ts";
 import { messageRules } from "./messages.ts";
 import type { Kind, Migration, Rule } from "./migration.ts";
 
@@ -59,7 +61,7 @@ const generated: Rule = (node, migration) => {
   if (ts.isExportSpecifier(parent) && (parent.parent.parent.moduleSpecifier || parent.propertyName)) return undefined;
   const of = generatedOf(node, migration);
   if (!of || (of.name !== name.text && !migration.imports.isAlias(name)) || !isOfService(of)) return undefined;
-  const suffixes = { Service: "Def", Server: "Handler", Client: "Client" } as const;
+  const suffixes = { Service: "Def", Server: "Handler", Handlers: "Handler", Client: "Client" } as const;
   for (const [suffix, own] of Object.entries(suffixes)) {
     const service = serviceOf(of.name, suffix);
     const used = service && useGenerated(`${service}${own}`, "triple", of, node, migration);
@@ -71,7 +73,7 @@ const generated: Rule = (node, migration) => {
 /** Reports whether a declaration is that of a service, and not of a message or a method with such a name. */
 function isOfService({ by, declaration: node }: Generated): boolean {
   return (
-    (by === "grpc-tools" || by === "ts-proto") &&
+    (by === "grpc-tools" || by === "ts-proto" || by === "proto-loader") &&
     (ts.isVariableDeclaration(node) ||
       ts.isClassDeclaration(node) ||
       (ts.isInterfaceDeclaration(node) && (by === "grpc-tools" || node.heritageClauses !== undefined)) ||
@@ -115,7 +117,6 @@ function binary(node: ts.CallExpression, method: string, migration: Migration): 
 export const grpcJs: Kind = createKind({
   packages: ["@grpc/grpc-js", "@grpc/proto-loader", "@grpc/reflection", "grpc-health-check"],
   unsupported: {
-    "@grpc/proto-loader": "loads proto files at run time: generate code from them",
     "extends CallCredentials": "has no counterpart: set headers in an interceptor",
   },
   section: "From @grpc/grpc-js",
@@ -125,7 +126,9 @@ export const grpcJs: Kind = createKind({
   members,
   same,
   prepare: findHandlers,
+  whyWhole: whyLoaded,
   rules: [
+    ...loaderFieldRules,
     ...handlerRules,
     ...streamRules,
     ...callRules,
@@ -136,6 +139,7 @@ export const grpcJs: Kind = createKind({
     ...grpcErrorRules,
     ...serviceRules,
     generated,
+    ...loaderRules,
     ...messageRules,
   ],
 });

@@ -1,6 +1,7 @@
 /** Servers of grpc-js, as those of triple-es. */
 import { ts } from "ts-morph";
 import { continued, promisedCall, settled } from "./grpc-calls.ts";
+import { handlerNames } from "./grpc-loader.ts";
 import { channelOptions, constantOf, listenOptions } from "./grpc-names.ts";
 import type { Migration, Rule } from "./migration.ts";
 import { isFunction, uses } from "./tree.ts";
@@ -46,6 +47,7 @@ function checkTyped(implementation: ts.Expression | undefined, migration: Migrat
   if (implementation === undefined) return;
   const { checker } = migration;
   const untyped = checker.getPropertiesOfType(checker.getTypeAtLocation(implementation)).filter((one) => {
+    if (one.declarations?.some((own) => handlerNames.has(own))) return false;
     const [signature] = checker.getTypeOfSymbolAtLocation(one, implementation).getCallSignatures();
     const [call] = signature?.parameters ?? [];
     return call && checker.getTypeOfSymbolAtLocation(call, implementation).flags & ts.TypeFlags.Any;

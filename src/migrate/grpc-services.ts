@@ -2,6 +2,8 @@
 import { ts } from "ts-morph";
 import { generatedOf, useInit } from "./generated.ts";
 import { ERRORS } from "./grpc-errors.ts";
+import { handlerNames } from "./grpc-loader.ts";
+import { isLoaded, methodName, siblingOf } from "./loader-names.ts";
 import type { Migration, Rule } from "./migration.ts";
 
 export interface HandlerMethod {
@@ -10,6 +12,8 @@ export interface HandlerMethod {
   /** True for a stream; undefined if generated code does not tell. */
   readonly requests: boolean | undefined;
   readonly responses: boolean | undefined;
+  /** True for a service that is loaded at run time, whose handlers need no types. */
+  readonly isLoaded: boolean;
 }
 
 /** The methods by the functions that are added to a server. */
@@ -28,14 +32,25 @@ export function findHandlers(migration: Migration): void {
     const [service, given] = node.arguments;
     if (!service || !given) return;
     const definition = checker.getTypeAtLocation(service);
-    for (const one of checker.getPropertiesOfType(checker.getTypeAtLocation(migration.initializer(given) ?? given))) {
-      const of = definition.getProperty(one.name);
+    const implementation = bareExpression(migration.initializer(given) ?? given);
+    for (const one of checker.getPropertiesOfType(checker.getTypeAtLocation(implementation))) {
+      const of = definition.getProperties().find(({ name }) => [name, methodName(name)].includes(one.name));
+      if (of?.declarations?.some(isLoaded))
+        for (const declaration of one.declarations ?? []) handlerNames.set(declaration, methodName(of.name));
       const handler = one.declarations?.[0] && handlerOf(one.declarations[0], migration);
-      const method = of && read(checker.getTypeOfSymbolAtLocation(of, service), service, checker);
+      const method =
+        of && (readLoaded(of, checker) ?? read(checker.getTypeOfSymbolAtLocation(of, service), service, checker));
       if (handler && method) methods.set(handler, method);
     }
   };
   visit(migration.file);
+}
+
+/** An expression without the assertions around it. */
+export function bareExpression(node: ts.Expression): ts.Expression {
+  return ts.isAsExpression(node) || ts.isParenthesizedExpression(node) || ts.isSatisfiesExpression(node)
+    ? bareExpression(node.expression)
+    : node;
 }
 
 /** The declaration of a handler that a property names. */
@@ -59,7 +74,21 @@ function read(definition: ts.Type, at: ts.Node, checker: ts.TypeChecker): Handle
     const text = type && checker.typeToString(type);
     return text === "true" || (text === "false" ? false : undefined);
   });
-  return request?.symbol && response?.symbol ? { request, response, requests, responses } : undefined;
+  if (!request?.symbol || !response?.symbol) return undefined;
+  return { request, response, requests, responses, isLoaded: false };
+}
+
+/** The method of a loaded service, which the type of its handler tells more of than its definition. */
+function readLoaded({ name, declarations = [] }: ts.Symbol, checker: ts.TypeChecker): HandlerMethod | undefined {
+  const [definition] = declarations;
+  const of = definition?.parent as ts.InterfaceDeclaration | undefined;
+  if (!of || !isLoaded(definition)) return undefined;
+  const handlers = siblingOf(of.getSourceFile(), of.name.text.replace(/Definition$/, "Handlers"));
+  const type = handlers?.members.filter(ts.isPropertySignature).find((one) => one.name.getText() === name)?.type;
+  if (!type || !ts.isTypeReferenceNode(type)) return undefined;
+  const kind = HANDLERS[type.typeName.getText().split(".").at(-1) ?? ""];
+  const [request, response] = (type.typeArguments ?? []).map((one) => checker.getTypeFromTypeNode(one));
+  return kind && request && response ? { request, response, ...kind, isLoaded: true } : undefined;
 }
 
 /** The index signature of classes that implement a service. */

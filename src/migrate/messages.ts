@@ -47,7 +47,7 @@ const tsProtoLiteral: Rule = (node, migration) => {
   const type = migration.checker.getContextualType(node)?.getNonNullableType();
   // An async function may return its result or a promise of it.
   const of = (type?.isUnion() ? type.types : [type]).map((one) => one && generatedType(one, migration)).find(Boolean);
-  if (of?.by !== "ts-proto" || !isMessage(of.declaration) || isInit(node, migration)) return undefined;
+  if (!of || !isPlain(of) || !isMessage(of.declaration) || isInit(node, migration)) return undefined;
   // `message ?? {}`, which has no fields.
   const isOther = ts.isBinaryExpression(node.parent) && node.properties.length === 0;
   if (isOther && (of.declaration as ts.InterfaceDeclaration).members.length > 0) return undefined;
@@ -58,6 +58,11 @@ const tsProtoLiteral: Rule = (node, migration) => {
 function generatedType(type: ts.Type, migration: Migration): Generated | undefined {
   const declaration = migration.declarationOf(type);
   return declaration && generatedBy(declaration);
+}
+
+/** Reports whether messages are objects, whose type is an interface. */
+function isPlain({ by }: Generated): boolean {
+  return by === "ts-proto" || by === "proto-loader";
 }
 
 function isMessage(node: ts.Declaration): boolean {
@@ -79,7 +84,9 @@ function isInit(node: ts.Node, migration: Migration): boolean {
   if (ts.isSpreadAssignment(parent)) return true;
   if (ts.isObjectLiteralExpression(parent)) {
     const type = migration.checker.getContextualType(parent);
-    return type !== undefined && generatedType(type, migration)?.by === "ts-proto";
+    const of = type?.isUnion() ? type.getNonNullableType() : type;
+    const found = of && generatedType(of, migration);
+    return found !== undefined && isPlain(found);
   }
   if (!ts.isCallExpression(parent) || parent.expression === node) return false;
   const declaration = migration.checker.getResolvedSignature(parent)?.declaration;

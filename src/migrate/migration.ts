@@ -18,6 +18,8 @@ export interface Kind {
   readonly rewrite: Rule;
   /** Packages, names that they export, and classes (`extends CallCredentials`), whose files are left whole, with what to do. */
   readonly unsupported: Readonly<Record<string, string>>;
+  /** The reason why a node has no counterpart, so that its file is left whole. */
+  readonly whyWhole?: (node: ts.Node, checker: ts.TypeChecker, origins: Origins) => Whole | undefined;
   /** The section of docs/migration.md. */
   readonly section: string;
   /** Packages that generated the code of the project. */
@@ -26,6 +28,13 @@ export interface Kind {
   readonly plugins: readonly string[];
   /** Collects what rules must know of all files before the first one is printed. */
   readonly prepare?: (migration: Migration) => void;
+}
+
+/** Why a file is left whole. */
+export interface Whole {
+  readonly message: string;
+  /** True if files which share clients, servers and messages with the file are left with it. */
+  readonly isShared: boolean;
 }
 
 /** A place that a developer must look at. */

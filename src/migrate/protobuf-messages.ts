@@ -33,6 +33,11 @@ export function typeMessage(listener: ts.Node, type: ts.Type | undefined): void 
   if (parameter && !parameter.type && type) types.set(parameter, type);
 }
 
+/** The type of a parameter that is such a message. */
+export function messageType(parameter: ts.Node): ts.Type | undefined {
+  return types.get(parameter);
+}
+
 /** The type of an expression that reads such a message. */
 function typeOf(node: ts.Expression, migration: Migration): ts.Type | undefined {
   if (ts.isIdentifier(node)) {

@@ -1,15 +1,12 @@
 /** Files that are left whole, because they use the old packages in a form that has no counterpart. */
 import { ts } from "ts-morph";
 import { generatorOf } from "./generator.ts";
-import { isWithin, type Kind } from "./migration.ts";
+import { isWithin, type Kind, type Whole } from "./migration.ts";
 import { Origins } from "./origin.ts";
 import { contains } from "./tree.ts";
 
-interface Reason {
+interface Reason extends Whole {
   readonly node: ts.Node;
-  readonly message: string;
-  /** True if files which share clients, servers and messages with the file are left with it. */
-  readonly isShared: boolean;
 }
 
 /** Returns the files to leave whole, with reasons. */
@@ -64,18 +61,13 @@ function reasonOf(node: ts.Node, kind: Kind, checker: ts.TypeChecker, origins: O
     const reason = kind.unsupported[`extends ${base}`];
     return reason === undefined ? undefined : { node, message: `${base} ${reason}`, isShared: true };
   }
+  const other = kind.whyWhole?.(node, checker, origins);
+  if (other !== undefined) return { node, ...other };
   const isRequire = ts.isCallExpression(node) && node.expression.getText() === "require";
   const required = ts.isExternalModuleReference(node) ? node.expression : isRequire ? node.arguments[0] : undefined;
   const specifier = ts.isImportDeclaration(node) ? node.moduleSpecifier : required;
   if (!specifier) return undefined;
   const name = specifier.getText().slice(1, -1);
-  const file = fileOf(specifier, checker);
-  if (file && generatorOf(file) === "proto-loader")
-    return {
-      node,
-      message: `${name} is code for @grpc/proto-loader: generate other code from proto files`,
-      isShared: true,
-    };
   if (!isOld(specifier, kind)) return undefined;
   if (required) return { node, message: `${name} is loaded by require: use import`, isShared: false };
   const used = [name, ...namesIn(node)].find((one) => kind.unsupported[one]);

@@ -526,6 +526,71 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       has: ["callback(null, call.request);"],
       left: ["../gen/loader/Hello is code for @grpc/proto-loader: generate other code from proto files"],
     },
+    "a service of proto-loader, in a chain of variables and a class": {
+      source: `import { credentials, loadPackageDefinition } from "@grpc/grpc-js";
+      import { loadSync } from "@grpc/proto-loader";
+      import type { ProtoGrpcType } from "../gen/parcel";
+      import type { Parcel, Parcel__Output } from "../gen/parcel/v1/Parcel";
+      import type { ParcelServiceClient, ParcelServiceHandlers } from "../gen/parcel/v1/ParcelService";
+      const file = "parcel.proto";
+      const root = loadPackageDefinition(loadSync(file)) as unknown as ProtoGrpcType;
+      const own = root.parcel.v1;
+      export const parcels: ParcelServiceClient = new own.ParcelService("parcel:1", credentials.createInsecure());
+      export const get: ParcelServiceHandlers["GetParcel"] = (call, callback) => callback(null, { parcel_id: Number(call.request.parcel_id) });
+      export const copy = (from: Parcel__Output): Parcel => ({ stop_ids: from.stop_ids, raw_data: "aGk=", inner_parcel: from.inner_parcel });
+      server.addService(own.ParcelService.service, { GetParcel: get });`,
+      has: [
+        'export const parcels: ParcelServiceClient = createParcelServiceClient(createTransport({ baseUrl: "http://parcel:1" }));',
+        'export const get: ParcelServiceHandler["getParcel"] = async (request) => { return { parcelId: BigInt(Math.trunc(Number(String(request.parcelId)))) }; };',
+        'create(ParcelSchema, { stopIds: from.stopIds, content: { case: "rawData", value: Buffer.from("aGk=", "base64") }, innerParcel: from.innerParcel }));',
+        "server.add(ParcelServiceDef, { getParcel: get });",
+      ],
+    },
+    "fields of messages of proto-loader": {
+      source: `import { ParcelState } from "../gen/parcel/v1/ParcelState";
+      import type { Parcel__Output } from "../gen/parcel/v1/Parcel";
+      export const isMoving = (parcel: Parcel__Output) => parcel.parcel_state === ParcelState.PARCEL_STATE_MOVING && parcel.inner_parcel !== null;
+      export const text = (parcel: Parcel__Output) => { const { plain_text, content } = parcel; return content ?? plain_text; };
+      export const change = (parcel: Parcel__Output, state: "PARCEL_STATE_MOVING") => { parcel.parcel_state = state; parcel.plain_text = "a"; };
+      export const json = (parcel: Parcel__Output) => JSON.stringify(parcel);`,
+      has: [
+        '(enumToJson(ParcelStateSchema, parcel.parcelState) as string) === "PARCEL_STATE_MOVING" && parcel.innerParcel !== undefined',
+        'const { plain_text, content } = { plain_text: parcel.content.case === "plainText" ? parcel.content.value : undefined, content:',
+        'parcel.parcelState = enumFromJson(ParcelStateSchema, state); parcel.content = { case: "plainText", value: "a" };',
+      ],
+      left: ["64-bit integers are a bigint, which JSON.stringify refuses: use toJsonString"],
+    },
+    "a field of proto-loader with another form, in the pattern of a parameter": {
+      source: `import type { Parcel__Output } from "../gen/parcel/v1/Parcel";
+      export const content = ({ content }: Parcel__Output) => content;`,
+      has: ["({ content }: Parcel__Output) => content"],
+      left: ["the field content has another form in protobuf-es, and is destructured here"],
+    },
+    "an object without a type that becomes a message of proto-loader": {
+      source: `import type { ParcelServiceClient } from "../gen/parcel/v1/ParcelService";
+      export const find = (parcels: ParcelServiceClient) => { const request = { parcel_id: 1 }; return parcels.watchParcels(request); };`,
+      has: ["const request = { parcel_id: 1 };"],
+      left: ["an object without a type becomes a message: give it its type"],
+    },
+    "a message of proto-loader that is spread": {
+      source: `import type { Parcel, Parcel__Output } from "../gen/parcel/v1/Parcel";
+      export const copy = (parcel: Parcel__Output): Parcel => ({ ...parcel, parcel_id: 1 });`,
+      has: ["({ ...parcel, parcel_id: 1 })"],
+      left: ["a message is spread into another one: name its fields"],
+    },
+    "a package of proto-loader that is passed on": {
+      source: `import { loadPackageDefinition } from "@grpc/grpc-js";
+      import { loadSync } from "@grpc/proto-loader";
+      import type { ProtoGrpcType } from "../gen/parcel";
+      const root = loadPackageDefinition(loadSync("parcel.proto")) as unknown as ProtoGrpcType;
+      console.log(root);`,
+      has: ["console.log(root);"],
+      left: ["@grpc/proto-loader loads proto files at run time: generate code from them"],
+    },
+    "a callback that goes on after an error": {
+      source: "client.getOrder(order, (error, found) => { if (error) { console.warn(error); } else { console.log(found); } console.log(1); });",
+      has: ["(error) => [error, undefined as never] as const).then(([error, found]) => { if (error) { console.warn(error); } else { console.log(found); } console.log(1); });"],
+    },
     "a mock of the prototype of a client": {
       source: `import { ShopServiceClient as Shop } from "../gen/shop/v1/shop";
       export const mock = Object.assign(Shop.prototype, { getOrder: () => order });`,

@@ -36,7 +36,7 @@ const KINDS = {
   },
   "grpc-js": {
     left: [
-      "shop/dynamic.ts:2: @grpc/proto-loader loads proto files at run time: generate code from them",
+      "shop/dynamic.ts:5: @grpc/proto-loader loads proto files at run time: generate code from them",
       "shop/interceptors.ts:3: Interceptor of @grpc/grpc-js is an interceptor: (next) => (request) => next(request)",
       "shop/interceptors.ts:4: InterceptingCall of @grpc/grpc-js is an interceptor: (next) => (request) => next(request)",
       "shop/interceptors.ts:5: FullRequester.start has no counterpart",
@@ -53,6 +53,14 @@ const KINDS = {
       "[ '1', '2' ]",
       "open: 2 [ '1', '2' ]",
       "5",
+      "9007199254740993 PARCEL_STATE_MOVING plain_text soap",
+      "5 no parcel for joe",
+      "0 [ '0', '1' ] 1",
+      "1 [ '1', '2' ] 1",
+      "5 PARCEL_STATE_UNSPECIFIED  tea true",
+      "6 PARCEL_STATE_UNSPECIFIED 7 undefined false",
+      "2",
+      "8 PARCEL_STATE_MOVING",
     ],
   },
   "nice-grpc": {
