@@ -4,7 +4,7 @@ import { bareName, type Generated, generatedBy, generatedOf, schemaCall, schemaO
 import { generatorOf } from "./generator.ts";
 import type { Migration, Rule } from "./migration.ts";
 import { protobufRules } from "./protobuf-messages.ts";
-import { tsProtoField, tsProtoKeys, tsProtoOneof } from "./ts-proto-fields.ts";
+import { expectedType, tsProtoField, tsProtoKeys, tsProtoOneof } from "./ts-proto-fields.ts";
 import { tsProtoOneofs } from "./ts-proto-oneofs.ts";
 
 const PROTOBUF = "@bufbuild/protobuf";
@@ -44,7 +44,7 @@ const tsProtoEnum: Rule = (node, migration) => {
 /** The message that an object literal is, if a type of ts-proto is expected and not the init shape of protobuf-es. */
 const tsProtoLiteral: Rule = (node, migration) => {
   if (!ts.isObjectLiteralExpression(node)) return undefined;
-  const type = migration.checker.getContextualType(node)?.getNonNullableType();
+  const type = expectedType(node, migration)?.getNonNullableType();
   // An async function may return its result or a promise of it.
   const of = (type?.isUnion() ? type.types : [type]).map((one) => one && generatedType(one, migration)).find(Boolean);
   if (!of || !isPlain(of) || !isMessage(of.declaration) || isInit(node, migration)) return undefined;
@@ -89,6 +89,8 @@ function isInit(node: ts.Node, migration: Migration): boolean {
     return found !== undefined && isPlain(found);
   }
   if (!ts.isCallExpression(parent) || parent.expression === node) return false;
+  // These take a whole message.
+  if (/\.(?:encode|toJSON)$/.test(parent.expression.getText())) return false;
   const declaration = migration.checker.getResolvedSignature(parent)?.declaration;
   return (
     declaration !== undefined &&

@@ -59,7 +59,10 @@ const factoryValue: Rule = (node, migration) => {
 
 /** The options of all calls. */
 function defaultsOf(defaults: ts.Expression, migration: Migration): string {
-  if (!ts.isObjectLiteralExpression(defaults)) return `, ${migration.print(defaults)}`;
+  if (!ts.isObjectLiteralExpression(defaults)) {
+    migration.todo(defaults, "options of all calls are those of createClient, not a member of their own");
+    return `, ${migration.print(defaults)}`;
+  }
   const all = defaults.properties.find(({ name }) => name && ts.isStringLiteral(name) && name.text === "*");
   if (defaults.properties.length > (all ? 1 : 0))
     migration.leave(defaults, "options of single methods are those of their calls");
@@ -106,6 +109,8 @@ const factoryType: Rule = (node, migration) => {
 };
 
 const channel: Rule = (node, migration) => {
+  if (ts.isTypeQueryNode(node) && migration.nameOf(node.exprName) === "createChannel")
+    return `typeof ${migration.imports.use(NODE, "createTransport", node)}`;
   if (!ts.isCallExpression(node) || migration.nameOf(node.expression) !== "createChannel") return undefined;
   if (migration.origin(node.expression)?.from !== "nice-grpc-web")
     return `${migration.imports.use(NODE, "createTransport", node)}(${transportOptions(node.arguments, migration)})`;

@@ -2,6 +2,7 @@
 import { ts } from "ts-morph";
 import { generatedBy, generatedOf } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
+import { isNothing } from "./tree.ts";
 
 const INTEGERS = ["int64", "uint64", "sint64", "fixed64", "sfixed64"];
 
@@ -34,11 +35,27 @@ function argumentType(node: ts.Node, migration: Migration): ts.Type | undefined 
     : undefined;
 }
 
+/** The type of a literal that a function returns for each element, `Item[]` of `all.map((sku) => ({ sku }))`. */
+function elementType(node: ts.Node, migration: Migration): ts.Type | undefined {
+  if (ts.isParenthesizedExpression(node.parent)) return elementType(node.parent, migration);
+  const call = ts.isArrowFunction(node.parent) ? node.parent.parent : undefined;
+  const isMap = call && ts.isCallExpression(call) && ts.isPropertyAccessExpression(call.expression);
+  if (!isMap || call.expression.name.text !== "map") return undefined;
+  const type = migration.checker.getContextualType(call)?.getNonNullableType().getNumberIndexType();
+  const of = type && migration.declarationOf(type);
+  return of && ts.isInterfaceDeclaration(of) && generatedBy(of)?.by === "ts-proto" ? type : undefined;
+}
+
+/** The type that is expected of a literal. */
+export function expectedType(node: ts.ObjectLiteralExpression, migration: Migration): ts.Type | undefined {
+  return elementType(node, migration) ?? migration.checker.getContextualType(node);
+}
+
 /** The field that a property of a literal or of an access names. */
 export function fieldOf(name: ts.Node, migration: Migration): ts.PropertySignature | undefined {
   const literal = name.parent.parent;
   const type = ts.isObjectLiteralExpression(literal)
-    ? (argumentType(literal, migration) ?? migration.checker.getContextualType(literal))
+    ? (argumentType(literal, migration) ?? expectedType(literal, migration))
     : undefined;
   const types = type?.isUnion() ? type.types : [type];
   const given = types.flatMap((one) => one?.getProperty(name.getText())?.declarations ?? [])[0];
@@ -77,8 +94,13 @@ function convert(by: string, text: string, node: ts.Expression, { checker }: Mig
 /** Reports whether an expression is only compared, or tested for its presence. */
 function isTested(node: ts.Node): boolean {
   const { parent } = node;
-  if (ts.isBinaryExpression(parent)) return ["===", "!==", "&&"].includes(parent.operatorToken.getText());
-  return ts.isIfStatement(parent) || ts.isPrefixUnaryExpression(parent) || ts.isConditionalExpression(parent);
+  if (ts.isBinaryExpression(parent)) {
+    const operator = parent.operatorToken.getText();
+    const other = parent.left === node ? parent.right : parent.left;
+    return ["===", "!=="].includes(operator) ? isNothing(other) : operator === "&&" && parent.left === node;
+  }
+  if (ts.isConditionalExpression(parent)) return parent.condition === node;
+  return ts.isIfStatement(parent) || (ts.isPrefixUnaryExpression(parent) && parent.getText().startsWith("!"));
 }
 
 /** The name that a pattern gives such a field, where it is read. */

@@ -846,6 +846,34 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "create(FileSchema, { name, size: BigInt(1), changedAt: changedAt })",
       ],
     },
+    "values of such fields, where they are not only tested": {
+      source: `import type { File } from "../gen/file/v1/file";
+        export const all = (file: File) => [file.size === 5, file.size !== undefined, -file.size, file.name ? file.size : 0, file.name && file.size];`,
+      has: [
+        "[Number(file.size) === 5, file.size !== undefined, -Number(file.size), file.name ? Number(file.size) : 0, file.name && Number(file.size)]",
+      ],
+    },
+    "literals that are spread, encoded or returned for each element": {
+      source: `import { Item } from "../gen/shop/v1/shop";
+        export const items = (all: string[]): Item[] => all.map((sku) => ({ sku, quantity: 1 }));
+        export const bytes = Item.encode({ sku: "a", quantity: 1 }).finish();
+        export const more = (item: Item, sku?: string): Item => ({ ...item, ...(sku ? { sku } : {}) });
+        export const skuOf = (item?: Item) => { const { sku } = item || {}; return sku; };`,
+      has: [
+        "all.map((sku) => (create(ItemSchema, { sku, quantity: 1 })))",
+        'toBinary(ItemSchema, create(ItemSchema, { sku: "a", quantity: 1 }))',
+        "create(ItemSchema, { ...item, ...(sku ? { sku } : {}) })",
+        "const { sku } = item || {};",
+      ],
+    },
+    "the type of a function for channels, and options of all calls that are elsewhere": {
+      source: `import { createChannel, createClient } from "nice-grpc";
+        import { ShopServiceDefinition } from "../gen/shop/v1/shop";
+        const defaults = { "*": { metadata: Metadata() } };
+        export const clientOf = (channel: ReturnType<typeof createChannel>) => createClient(ShopServiceDefinition, channel, defaults);`,
+      has: ["channel: ReturnType<typeof createTransport>"],
+      left: ["options of all calls are those of createClient, not a member of their own"],
+    },
     "subclasses of errors, and lists of codes": {
       source: `import { ClientError, Status } from "nice-grpc";
         export class ApiError extends ClientError {
