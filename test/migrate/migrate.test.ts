@@ -196,6 +196,15 @@ describe("the command", () => {
     expect(Object.keys(dependencies)).toEqual(["@bufbuild/protobuf", "@connectrpc/connect", "triple-es"]);
   });
 
+  it("refuses a project with version 1 of Connect", () => {
+    using project = new Project();
+    project.write("node_modules/@connectrpc/connect/index.d.ts", "export declare const createPromiseClient: unknown;");
+    project.write("a.ts", 'import { createPromiseClient } from "@connectrpc/connect"; console.log(createPromiseClient);');
+    expect(() => runMigrate({ ...ARGUMENTS, kind: "connect-es", files: ["a.ts"] }, project.folder)).toThrow(
+      "@connectrpc/connect is version 1: run its own migration first, npx @connectrpc/connect-migrate",
+    );
+  });
+
   it("refuses a project whose packages are not installed", () => {
     using project = new Project();
     project.write("a.ts", 'import { GreetService } from "./gen/greet_pb.js";\nexport const service = GreetService;\n');
