@@ -132,9 +132,41 @@ function isValue({ parent }: ts.Node): boolean {
   return (ts.isExpression(parent) && !ts.isExpressionWithTypeArguments(parent)) || ts.isVariableDeclaration(parent);
 }
 
+/** `export { Order, OrderClient } from "./gen/order"`. */
+function named(node: ts.ExportDeclaration, clause: ts.NamedExportBindings, migration: Migration): string | undefined {
+  const file = node.moduleSpecifier && migration.fileOf(node.moduleSpecifier);
+  if (!file || generatorOf(file) !== "ts-proto" || !ts.isNamedExports(clause)) return undefined;
+  const names = { pb: [] as string[], triple: [] as string[] };
+  for (const one of clause.elements) {
+    const of = generatedOf(one.propertyName ?? one.name, migration);
+    const { declaration } = of ?? {};
+    const isType = declaration && ts.isInterfaceDeclaration(declaration);
+    const [, bare, role] = /^(\w+?)(Client|Definition)$/.exec(of?.name ?? "") ?? [];
+    const isMember = declaration && (ts.isEnumDeclaration(declaration) || isMessage(declaration));
+    if (!of || !(isMember || role)) {
+      migration.leave(one, `${one.name.text} of ts-proto has no counterpart`);
+      return undefined;
+    }
+    const own = !isMember && role === "Definition" ? `${bare}Def` : of.name;
+    const alias = own === one.name.text ? own : `${own} as ${one.name.text}`;
+    names[isMember ? "pb" : "triple"].push(isType && !node.isTypeOnly ? `type ${alias}` : alias);
+  }
+  const text = node.moduleSpecifier.getText();
+  const [, base = "", extension = ""] = /^(.*?)(\.[jt]s)?$/.exec(text.slice(1, -1)) ?? [];
+  const type = node.isTypeOnly ? "type " : "";
+  return (["pb", "triple"] as const)
+    .filter((suffix) => names[suffix].length > 0)
+    .map(
+      (suffix) =>
+        `export ${type}{ ${names[suffix].join(", ")} } from ${text[0]}${base}_${suffix}${extension}${text[0]};`,
+    )
+    .join("\n");
+}
+
 /** `export * from "./gen/order"`, whose names are those of other modules. */
 const barrel: Rule = (node, migration) => {
-  if (!ts.isExportDeclaration(node) || !node.moduleSpecifier || node.exportClause) return undefined;
+  if (!ts.isExportDeclaration(node) || !node.moduleSpecifier) return undefined;
+  if (node.exportClause) return named(node, node.exportClause, migration);
   const symbol = migration.checker.getSymbolAtLocation(node.moduleSpecifier);
   const file = migration.fileOf(node.moduleSpecifier);
   const by = file && generatorOf(file);

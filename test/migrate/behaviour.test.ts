@@ -866,6 +866,14 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "const { sku } = item || {};",
       ],
     },
+    "names of generated code that a module exports": {
+      source: `export type { Order, ShopServiceClient } from "../gen/shop/v1/shop";
+        export { Item, OrderStatus, ShopServiceDefinition as Shop } from "../gen/shop/v1/shop";`,
+      has: [
+        'export type { Order } from "../gen/shop/v1/shop_pb"; export type { ShopServiceClient } from "../gen/shop/v1/shop_triple";',
+        'export { type Item, OrderStatus } from "../gen/shop/v1/shop_pb"; export { ShopServiceDef as Shop } from "../gen/shop/v1/shop_triple";',
+      ],
+    },
     "the type of a function for channels, and options of all calls that are elsewhere": {
       source: `import { createChannel, createClient } from "nice-grpc";
         import { ShopServiceDefinition } from "../gen/shop/v1/shop";
