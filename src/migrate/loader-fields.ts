@@ -62,7 +62,7 @@ function nameOf({ name }: ts.TypeElement): string {
 function casesOf({ type, parent }: ts.PropertySignature): string[] {
   const names = type ? Array.from(type.getText().matchAll(/"(\w+)"/g), ([, one = ""]) => one) : [];
   const own = (parent as ts.InterfaceDeclaration).members.map(nameOf);
-  const isCases = /^\(?(?:\s*\|?\s*"\w+")+\)?$/.test(type?.getText() ?? "");
+  const isCases = type?.getText().replaceAll(/"\w+"|[\s|()]/g, "") === "";
   return isCases && names.every((one) => own.includes(one)) ? names : [];
 }
 
@@ -78,9 +78,10 @@ export function readField(field: ts.PropertySignature, view: View): LoadedField 
   const cases = casesOf(input);
   const { text = "" } = protoOf(field.getSourceFile()) ?? {};
   const named = (pattern: RegExp): string[] => Array.from(text.matchAll(pattern), ([, one = ""]) => fieldName(one));
-  const optional = named(/\boptional\s+[\w.]+\s+(\w+)/g);
-  const inOneofs = Array.from(text.matchAll(/\boneof\s+\w+\s*\{([^}]*)\}/g)).flatMap(([, body = ""]) =>
-    Array.from(body.matchAll(/(\w+)\s*=\s*\d+/g), ([, one = ""]) => fieldName(one)),
+  const optional = named(/\boptional [\w.]+ (\w+)/g);
+  const [, ...oneofs] = text.split(" oneof ");
+  const inOneofs = oneofs.flatMap((body) =>
+    Array.from(body.slice(0, body.indexOf("}")).matchAll(/\b(\w+) = \d/g), ([, one = ""]) => fieldName(one)),
   );
   const of = referred(input.type, view);
   const isMessage = of !== undefined && ts.isInterfaceDeclaration(of);
@@ -102,7 +103,7 @@ export function readField(field: ts.PropertySignature, view: View): LoadedField 
   const reason =
     isMap && !["plain", "message"].includes(form)
       ? "is a map of other values in protobuf-es"
-      : /_google_protobuf_(?:\w*Value|Struct|Any)\b/.test(given)
+      : /_google_protobuf_(?:[A-Z][a-zA-Z0-9]*Value|Value|Struct|Any)\b/.test(given)
         ? "is a well-known type with another form in protobuf-es"
         : form === "bytes" && !/\bBuffer\b/.test(got)
           ? "has bytes as a string or an array, by the option bytes"

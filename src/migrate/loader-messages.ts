@@ -57,7 +57,8 @@ function isNamed({ output, of }: LoadedField): boolean {
 function enumIsNamed(of: ts.Declaration): boolean {
   const text = of.getSourceFile().text;
   const own = (of as ts.EnumDeclaration).name.text.replace(/__Output$/, "");
-  return new RegExp(`type ${own}__Output = keyof typeof|const ${own} = \\{\\s*\\w+: ['"]`).test(text);
+  const [, members = ""] = text.split(`const ${own} = {`);
+  return text.includes(`type ${own}__Output = keyof typeof`) || /^\s*\w+: ['"]/.test(members);
 }
 
 function reads(field: LoadedField): boolean {

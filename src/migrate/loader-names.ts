@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { ts } from "ts-morph";
 import { generatorOf } from "./generator.ts";
+import { tokensOf } from "./proto-files.ts";
 
 const OUTPUT = "__Output";
 
@@ -11,12 +12,13 @@ export interface ProtoFile {
   readonly package: string;
   /** The path that other proto files import it by, without `.proto`. */
   readonly name: string;
+  /** Its tokens. */
   readonly text: string;
 }
 
 /** Returns the proto file that a module names in a comment, by a path from a folder above it. */
 export function protoOf({ fileName, text }: ts.SourceFile): ProtoFile | undefined {
-  const [, original = "null"] = /^\/\/ Original file: (.+?)\s*$/m.exec(text) ?? [];
+  const original = /^\/\/ Original file: (.*)/m.exec(text)?.[1]?.trim() ?? "null";
   for (let folder = dirname(fileName); original !== "null"; folder = dirname(folder)) {
     if (existsSync(join(folder, original))) return readProto(join(folder, original));
     if (folder === dirname(folder)) break;
@@ -25,7 +27,7 @@ export function protoOf({ fileName, text }: ts.SourceFile): ProtoFile | undefine
 }
 
 function readProto(path: string): ProtoFile {
-  const text = readFileSync(path, "utf8").replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, "");
+  const text = tokensOf(readFileSync(path, "utf8")).join(" ");
   const [, own = ""] = /\bpackage\s+([\w.]+)\s*;/.exec(text) ?? [];
   const imports = Array.from(
     text.matchAll(/\bimport\s+(?:public\s+|weak\s+)?["']([^"']+)["']/g),

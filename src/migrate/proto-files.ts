@@ -17,6 +17,11 @@ export type ProtoMessage = ReadonlyMap<string, ProtoField>;
 
 const TOKEN = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[\w.]+|[^\s\w]/g;
 
+/** The tokens of a proto file, without comments. */
+export function tokensOf(text: string): string[] {
+  return (text.match(TOKEN) ?? []).filter((token) => !token.startsWith("//") && !token.startsWith("/*"));
+}
+
 /** The name of a field or message, which ts-proto writes in another case. */
 export function plainName(name: string): string {
   return name.replaceAll(/[_.]/g, "").toLowerCase();
@@ -62,10 +67,9 @@ export class ProtoFiles {
     let packageName = "";
     let statement: string[] = [];
     const blocks: Block[] = [];
-    for (const token of text.match(TOKEN) ?? []) {
+    for (const token of tokensOf(text)) {
       const outer = blocks.at(-1);
       const [word = "", name = ""] = statement;
-      if (token.startsWith("//") || token.startsWith("/*")) continue;
       if (token === "}") blocks.pop();
       else if (outer?.isValue && token !== "{") continue;
       else if (token === "{") {

@@ -13,19 +13,20 @@ function codeOf({ path }: Generated): string {
   return code;
 }
 
-/** The reading of such an integer, and the accessor that the class reads it with. */
-const READ =
-  /\.read(?:Packed|Packable)?(?:Int|Uint|Sint|Fixed|Sfixed)64(?:Into)?\((?:(?!break;).)*?msg\.(?:set|add|get)(\w+)\(/gs;
+/** The reading of such an integer. */
+const READ = /\.read(?:Packed|Packable)?(?:Int|Uint|Sint|Fixed|Sfixed)64(?:Into)?\(/;
+/** The accessor that the class reads a field with. */
+const ACCESSOR = /msg\.(?:set|add|get)(\w+)\(/;
 
 /** Reports whether a field, such as `OrderId`, has integers of 64 bits. */
 export function isInt64(of: Generated, field: string): boolean {
   if (isWellKnown(of)) return field === "Seconds";
-  const code = codeOf(of);
-  const name = of.name.replaceAll("_", "[._]");
-  const start = code.search(new RegExp(`\\.${name}\\.deserializeBinaryFromReader = function`));
-  if (start < 0) return false;
-  const reader = code.slice(start, code.indexOf("\n};", start));
-  return Array.from(reader.matchAll(READ)).some(([, one]) => one === field || one === `${field}List`);
+  const parts = codeOf(of).split(".deserializeBinaryFromReader = function");
+  const at = parts.findIndex((part) => part.slice(part.lastIndexOf("\n")).replaceAll(".", "_").endsWith(`_${of.name}`));
+  if (at < 0) return false;
+  const [reader = ""] = (parts[at + 1] ?? "").split("\n};");
+  const readings = reader.split("break;").filter((one) => READ.test(one));
+  return readings.some((one) => [field, `${field}List`].includes(ACCESSOR.exec(one)?.[1] ?? ""));
 }
 
 /** A number as a `bigint`. google-protobuf drops the fraction of one that it writes. */

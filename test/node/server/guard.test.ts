@@ -357,8 +357,7 @@ describe("when memory is short, what has stalled for 5 s is ended", () => {
 
 describe("a response", () => {
   const limits = { stallTimeoutMs: 5_000 };
-  const answered = (bytes: number): FakeRequest =>
-    Object.assign(new FakeRequest(), { isOver: true, unsent: bytes });
+  const answered = (bytes: number): FakeRequest => Object.assign(new FakeRequest(), { isOver: true, unsent: bytes });
 
   it.each([
     [1, 5],
