@@ -34,7 +34,6 @@ export class OpenContext implements CallContext {
   target: string | undefined;
   /** True if a deadline or the caller's signal can end the call early. */
   readonly limited: boolean;
-  protected isClosed = false;
   readonly #options: ContextOptions;
   readonly #deadline: number | undefined;
   #values: ContextValues | undefined;
@@ -114,12 +113,6 @@ export class OpenContext implements CallContext {
   close(): void {
     for (const release of this.#release) release();
     this.#release = NOTHING_TO_RELEASE;
-    this.isClosed = true;
-  }
-
-  /** Returns the error of the deadline if it has passed, at the accuracy of timers, although its timer may not have run yet. */
-  protected late(): RpcError | undefined {
-    return (this.timeoutMs() ?? 1) < 1 ? this.#timeoutError() : undefined;
   }
 
   #timeoutError(): RpcError {
@@ -148,13 +141,20 @@ export class OpenContext implements CallContext {
 
 /** The context of a client's streaming call, which is also cancelled when the reader of the responses leaves its loop. */
 export class StreamContext extends OpenContext {
+  #closed = false;
+
   override get signal(): AbortSignal {
     return this.controller.signal;
   }
 
   /** Cancels the call. No effect on a closed context. */
   cancel(): void {
-    if (!this.isClosed) this.end(new RpcError(Code.Canceled, "the call was cancelled"));
+    if (!this.#closed) this.end(new RpcError(Code.Canceled, "the call was cancelled"));
+  }
+
+  override close(): void {
+    super.close();
+    this.#closed = true;
   }
 }
 

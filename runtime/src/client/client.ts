@@ -15,7 +15,7 @@ import {
 } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { type CloseOptions, type ContextOptions, eachWithin, OpenContext, StreamContext } from "../call/context.ts";
-import { RpcError, reasonOf, reportRejection, withCaller } from "../call/error.ts";
+import { RpcError, reasonOf, withCaller } from "../call/error.ts";
 import { DONE, eachOf, MessageStream, onlyMessage } from "../call/message-stream.ts";
 import { Metadata, type MetadataInit } from "../call/metadata.ts";
 import { responseCountError, shapeError } from "../call/outcome.ts";
@@ -63,7 +63,7 @@ export interface CallDefaults {
 export interface CallOptions extends CallDefaults {
   /** Signal that cancels the call. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** Receives the leading metadata, before the first message. Its errors fail the call; rejections are printed. Default: none. */
+  /** Receives the leading metadata, before the first message. The call waits for a promise, and fails with its error. Default: none. */
   readonly onHeaders?: ((headers: Metadata) => void) | undefined;
   /** Receives the trailing metadata, after the last message. Default: none. */
   readonly onTrailers?: ((trailers: Metadata) => void) | undefined;
@@ -185,8 +185,8 @@ async function callUnary(
     const request: UnaryRequest = { stream: false, method, message, context, headers, selector };
     const response = await (context.limited ? context.race(() => call(request)) : call(request));
     if (response?.stream !== false) throw shapeError(method, response);
-    if (options.onHeaders) reportRejection("onHeaders", options.onHeaders(response.headers));
-    if (options.onTrailers) reportRejection("onTrailers", options.onTrailers(response.trailers));
+    if (options.onHeaders) await options.onHeaders(response.headers);
+    if (options.onTrailers) await options.onTrailers(response.trailers);
     return response.message;
   } catch (reason) {
     throw withCaller(reason, method.path, context?.target);
@@ -230,7 +230,7 @@ class ResponseStream extends MessageStream {
       if (!step.done && !this.#isOver) return step;
       this.#end();
       if (!step.done) void ended(this.#responses);
-      else reportRejection("onTrailers", options?.onTrailers?.((this.#response as StreamResponse).trailers));
+      else await options?.onTrailers?.((this.#response as StreamResponse).trailers);
       return DONE;
     } catch (reason) {
       this.#context?.cancel();
@@ -263,7 +263,7 @@ class ResponseStream extends MessageStream {
     const request: StreamRequest = { stream: true, method, messages, context, headers, selector };
     const response = await context.race(() => call(request));
     if (!response?.stream) throw shapeError(method, response);
-    reportRejection("onHeaders", options.onHeaders?.(response.headers));
+    await options.onHeaders?.(response.headers);
     context.waitsFor = "next message";
     this.#response = response;
     if (response.messages instanceof MessageStream) this.#stream = response.messages;

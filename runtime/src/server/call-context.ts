@@ -1,8 +1,8 @@
 /** The context of a call on a server: it ends when its exchange ends, and records how the call was answered. */
 import type { ContextValues } from "../call/call.ts";
-import { Status } from "../call/code.ts";
+import { Code, Status } from "../call/code.ts";
 import { OpenContext } from "../call/context.ts";
-import { type RpcError, reportRejection } from "../call/error.ts";
+import { RpcError, reportRejection } from "../call/error.ts";
 import type { AnsweredContext } from "../call/outcome.ts";
 import type { Peer } from "../call/peer.ts";
 import { onAbort } from "../call/timer.ts";
@@ -22,6 +22,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   #peer: Peer | undefined;
   #draining: AbortController | undefined;
   #removeListener: (() => void) | undefined;
+  #closed = false;
   /** The step of the call that may still run when the call ends early. */
   #working: Promise<unknown> | undefined;
   #answer: RpcError | "ok" | undefined;
@@ -41,8 +42,12 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   override get signal(): AbortSignal | undefined {
     if (!this.limited) return this.#exchange.signal;
     const { controller } = this;
-    if (this.#removeListener === undefined && !this.isClosed) {
-      this.#removeListener = onAbort(this.#exchange.signal, (error) => controller.abort(this.late() ?? error));
+    if (this.#removeListener === undefined && !this.#closed) {
+      this.#removeListener = onAbort(this.#exchange.signal, (error) => {
+        // A deadline counts as passed at the accuracy of timers, although its timer may not have run yet.
+        const isLate = (this.timeoutMs() ?? 1) < 1;
+        controller.abort(isLate ? new RpcError(Code.DeadlineExceeded, "the deadline has passed") : error);
+      });
     }
     return controller.signal;
   }
@@ -92,7 +97,11 @@ export class ServerContext extends OpenContext implements AnsweredContext {
 
   override race<T>(work: () => Promise<T>): Promise<T> {
     if (!this.limited) return work();
-    return super.race(() => (this.#working = work()));
+    return super.race(() => {
+      const working = work();
+      this.#working = working;
+      return working;
+    });
   }
 
   protected override end(error: RpcError): void {
@@ -103,6 +112,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
 
   override close(): void {
     super.close();
+    this.#closed = true;
     this.#removeListener?.();
   }
 
