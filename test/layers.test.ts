@@ -135,7 +135,7 @@ const GENERATOR: readonly (readonly [folder: string, folders: readonly string[],
   ],
   ["src/contract/typescript/", ["src/contract/", "src/print/", "src/triple-contract.ts"], /^ts-morph$/],
   ["src/contract/", ["src/print/"], /^ts-morph$/],
-  ["src/migrate/", ["src/print/", "src/contract/", "src/version.ts"], /^ts-morph$/],
+  ["src/migrate/", ["src/print/", "src/contract/", "src/version.ts"], /^(?:ts-morph|@bufbuild\/protobuf\/reflect)$/],
   // The command sends calls as clients do.
   ["src/replay/", ["src/contract/", "runtime/src/"], /^$/],
   ["src/main.ts", ["src/plugin/"], /^@bufbuild\/protobuf(?:\/|$)/],

@@ -1,6 +1,6 @@
 /** Functions and types of Connect for ECMAScript for any service, by a type parameter: `<T extends DescService>`. */
 import { ts } from "ts-morph";
-import { anyService, memberOf } from "./generated.ts";
+import { anyService, serviceMember } from "./generated.ts";
 import type { Migration } from "./migration.ts";
 import { contains } from "./tree.ts";
 
@@ -28,7 +28,7 @@ export function typeOfService(of: ts.TypeNode, name: "client" | "handler", migra
   const parameter = parameterOf(of, migration);
   if (parameter && isOfClient(parameter.parent, migration)) return migration.text(of);
   const service = parameter || of.getText() !== "DescService" ? migration.verbatim(of) : undefined;
-  return service === undefined ? "object" : memberOf(service, name);
+  return service === undefined ? "object" : serviceMember(service, name);
 }
 
 /** Reports whether a type is that of services as descriptors, and of no one in particular. */

@@ -97,7 +97,7 @@ export function anyService(node: ts.Node, migration: Migration): string {
 }
 
 /** The type of the client or the handler of a service, such as a type parameter. */
-export function memberOf(service: string, name: "client" | "handler"): string {
+export function serviceMember(service: string, name: "client" | "handler"): string {
   return `NonNullable<${service}["~types"]>["${name}"]`;
 }
 

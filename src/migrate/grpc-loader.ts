@@ -3,7 +3,7 @@ import { ts } from "ts-morph";
 import { generatedBy, useGenerated } from "./generated.ts";
 import { loadedField, readField } from "./loader-fields.ts";
 import { isOtherPattern } from "./loader-messages.ts";
-import { isLoaded, loadedClient, loadedPath, methodName, siblingOf } from "./loader-names.ts";
+import { isLoaded, loadedClient, loadedMethod, loadedPath, siblingOf } from "./loader-names.ts";
 import type { Migration, Rule, Whole } from "./migration.ts";
 import type { Origins } from "./origin.ts";
 import { contains } from "./tree.ts";
@@ -97,7 +97,7 @@ const method: Rule = (node, migration) => {
   if (ts.isLiteralTypeNode(node) && ts.isIndexedAccessTypeNode(node.parent)) {
     const of = migration.checker.getTypeFromTypeNode(node.parent.objectType).symbol?.declarations?.[0];
     const isHandlers = isLoaded(of) && of && generatedBy(of)?.name.endsWith("Handlers");
-    return isHandlers ? JSON.stringify(methodName(node.literal.getText().slice(1, -1))) : undefined;
+    return isHandlers ? JSON.stringify(loadedMethod(node.literal.getText().slice(1, -1))) : undefined;
   }
   if (!ts.isIdentifier(node)) return undefined;
   const { parent } = node;
@@ -116,7 +116,7 @@ const method: Rule = (node, migration) => {
     isLoaded(declaration) &&
     ts.isInterfaceDeclaration(declaration.parent) &&
     declaration.parent.heritageClauses !== undefined;
-  return isService ? methodName(node.text) : undefined;
+  return isService ? loadedMethod(node.text) : undefined;
 };
 
 /** `JSON.stringify(order)`. */

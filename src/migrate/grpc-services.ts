@@ -3,7 +3,7 @@ import { ts } from "ts-morph";
 import { generatedOf, useInit } from "./generated.ts";
 import { ERRORS } from "./grpc-errors.ts";
 import { handlerNames } from "./grpc-loader.ts";
-import { isLoaded, methodName, siblingOf } from "./loader-names.ts";
+import { isLoaded, loadedMethod, siblingOf } from "./loader-names.ts";
 import type { Migration, Rule } from "./migration.ts";
 
 export interface HandlerMethod {
@@ -34,9 +34,9 @@ export function findHandlers(migration: Migration): void {
     const definition = checker.getTypeAtLocation(service);
     const implementation = bareExpression(migration.initializer(given) ?? given);
     for (const one of checker.getPropertiesOfType(checker.getTypeAtLocation(implementation))) {
-      const of = definition.getProperties().find(({ name }) => [name, methodName(name)].includes(one.name));
+      const of = definition.getProperties().find(({ name }) => [name, loadedMethod(name)].includes(one.name));
       if (of?.declarations?.some(isLoaded))
-        for (const declaration of one.declarations ?? []) handlerNames.set(declaration, methodName(of.name));
+        for (const declaration of one.declarations ?? []) handlerNames.set(declaration, loadedMethod(of.name));
       const handler = one.declarations?.[0] && handlerOf(one.declarations[0], migration);
       const method =
         of && (readLoaded(of, checker) ?? read(checker.getTypeOfSymbolAtLocation(of, service), service, checker));

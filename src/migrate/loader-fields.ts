@@ -1,7 +1,8 @@
 /** Fields of messages of proto-loader, whose forms its options choose, as types of proto-loader-gen-types tell. */
 import { ts } from "ts-morph";
-import { fieldName, isLoaded, messageOf, protoOf } from "./loader-names.ts";
+import { isLoaded, messageOf, protoOf } from "./loader-names.ts";
 import type { Migration } from "./migration.ts";
+import { localName } from "./proto-files.ts";
 import { messageType } from "./protobuf-messages.ts";
 
 type View = Pick<Migration, "checker" | "declared">;
@@ -72,16 +73,16 @@ export function readField(field: ts.PropertySignature, view: View): LoadedField 
     (messageOf(field.parent, way)?.members.find((one) => nameOf(one) === own) as ts.PropertySignature) ?? field;
   const [input, output] = [inFile("input"), inFile("output")];
   const [given, got] = [input, output].map(({ type }) => type?.getText() ?? "") as [string, string];
-  const name = fieldName(own);
+  const name = localName(own);
   const members = messageOf(field.parent, "input")?.members.filter(ts.isPropertySignature) ?? [];
   const oneof = members.find((one) => casesOf(one).includes(own) && !nameOf(one).startsWith("_"));
   const cases = casesOf(input);
   const { text = "" } = protoOf(field.getSourceFile()) ?? {};
-  const named = (pattern: RegExp): string[] => Array.from(text.matchAll(pattern), ([, one = ""]) => fieldName(one));
+  const named = (pattern: RegExp): string[] => Array.from(text.matchAll(pattern), ([, one = ""]) => localName(one));
   const optional = named(/\boptional [\w.]+ (\w+)/g);
   const [, ...oneofs] = text.split(" oneof ");
   const inOneofs = oneofs.flatMap((body) =>
-    Array.from(body.slice(0, body.indexOf("}")).matchAll(/\b(\w+) = \d/g), ([, one = ""]) => fieldName(one)),
+    Array.from(body.slice(0, body.indexOf("}")).matchAll(/\b(\w+) = \d/g), ([, one = ""]) => localName(one)),
   );
   const of = referred(input.type, view);
   const isMessage = of !== undefined && ts.isInterfaceDeclaration(of);
@@ -119,7 +120,7 @@ export function readField(field: ts.PropertySignature, view: View): LoadedField 
     output: got,
     cases,
     of: isMessage ? undefined : of,
-    oneof: oneof && fieldName(nameOf(oneof)),
+    oneof: oneof && localName(nameOf(oneof)),
     isOptional: optional.includes(name),
     isOmitted: output.questionToken !== undefined && !isMessage && oneof === undefined && !optional.includes(name),
     reason,

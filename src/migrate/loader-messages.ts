@@ -2,8 +2,9 @@
 import { ts } from "ts-morph";
 import { bareNameOf, generatedBy, schemaOf, useGenerated } from "./generated.ts";
 import { type LoadedField, loadedField } from "./loader-fields.ts";
-import { fieldName, isLoaded } from "./loader-names.ts";
+import { isLoaded } from "./loader-names.ts";
 import type { Migration, Rule } from "./migration.ts";
+import { localName } from "./proto-files.ts";
 import { isNothing } from "./tree.ts";
 
 const PROTOBUF = "@bufbuild/protobuf";
@@ -35,7 +36,7 @@ function memberOf(name: string, of: ts.Declaration, at: ts.Node, migration: Migr
 /** A value of protobuf-es as one of proto-loader. */
 function read(text: string, field: LoadedField, node: ts.Node, migration: Migration): string {
   const each = (by: string): string =>
-    field.isList ? `${text}.map((one) => ${by.replace("$", "one")})` : by.replace("$", text);
+    field.isList ? `${text}.map((one) => ${by.replace("$", "one")})` : by.replace("$", () => text);
   const isString = /\bstring\b/.test(field.output);
   if (field.form === "long") return each(isString ? "String($)" : "Number($)");
   if (field.form === "bytes") return each("Buffer.from($)");
@@ -154,8 +155,8 @@ const accessed: Rule = (node, migration) => {
 
 /** The name of the field that is set in a oneof, which protobuf-es has in camelCase. */
 function caseOf(oneof: string, { cases }: LoadedField, node: ts.Node): string {
-  if (literalBeside(node) !== undefined || cases.every((one) => fieldName(one) === one)) return `${oneof}.case`;
-  const names = cases.map((one) => `${fieldName(one)}: "${one}"`).join(", ");
+  if (literalBeside(node) !== undefined || cases.every((one) => localName(one) === one)) return `${oneof}.case`;
+  const names = cases.map((one) => `${localName(one)}: "${one}"`).join(", ");
   return once(`${oneof}.case`, (own) => `${own} && ({ ${names} } as const)[${own}]`);
 }
 
@@ -178,7 +179,7 @@ const caseName: Rule = (node, migration) => {
   if (!ts.isStringLiteral(node) || literalBeside(node) !== node) return undefined;
   const { left } = node.parent as ts.BinaryExpression;
   const field = ts.isPropertyAccessExpression(left) ? loadedField(left.name, migration) : undefined;
-  return field?.form === "case" ? JSON.stringify(fieldName(node.text)) : undefined;
+  return field?.form === "case" ? JSON.stringify(localName(node.text)) : undefined;
 };
 
 /** A choice by a value, which is evaluated once. */

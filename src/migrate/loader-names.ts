@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { ts } from "ts-morph";
 import { generatorOf } from "./generator.ts";
-import { tokensOf } from "./proto-files.ts";
+import { localName, tokensOf } from "./proto-files.ts";
 
 const OUTPUT = "__Output";
 
@@ -66,14 +66,9 @@ export function loadedName(name: string, file: ts.SourceFile): string {
   return own.startsWith(prefix) ? own.slice(prefix.length) : own;
 }
 
-/** The name of a field in protobuf-es. */
-export function fieldName(name: string): string {
-  return name.replaceAll(/_+(\d*)([a-zA-Z]?)/g, (_, digits: string, letter: string) => digits + letter.toUpperCase());
-}
-
 /** The name of a method in triple-es. */
-export function methodName(name: string): string {
-  const own = fieldName(name);
+export function loadedMethod(name: string): string {
+  const own = localName(name);
   return own.slice(0, 1).toLowerCase() + own.slice(1);
 }
 

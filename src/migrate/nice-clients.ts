@@ -1,6 +1,6 @@
 /** Channels, clients and client factories of nice-grpc. */
 import { ts } from "ts-morph";
-import { memberOf, useGenerated } from "./generated.ts";
+import { serviceMember, useGenerated } from "./generated.ts";
 import { constantOf, transportOptions } from "./grpc-names.ts";
 import type { Migration, Rule } from "./migration.ts";
 import { interceptorOf } from "./nice-middleware.ts";
@@ -35,7 +35,7 @@ const client: Rule = (node, migration) => {
   if (of) return `${create}(${given}${options})`;
   // A definition that is a parameter, whose type says which client is created.
   const [argument, cast] = type.isTypeParameter()
-    ? [migration.typed("<object>"), migration.typed(` as ${memberOf(type.symbol.name, "client")}`)]
+    ? [migration.typed("<object>"), migration.typed(` as ${serviceMember(type.symbol.name, "client")}`)]
     : ["", ""];
   return `${create}${argument}(${migration.print(definition)}, ${given}${options})${cast}`;
 };

@@ -1,6 +1,6 @@
 /** Services in code of ts-proto for nice-grpc: definitions, implementations and types of clients. */
 import { ts } from "ts-morph";
-import { anyService, type Generated, generatedOf, memberOf, useGenerated } from "./generated.ts";
+import { anyService, type Generated, generatedOf, serviceMember, useGenerated } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
 
 /** Names of generated code: definitions, implementations and clients. */
@@ -24,7 +24,7 @@ const generatedType: Rule = (node, migration) => {
   if (old === "CompatServiceDefinition") return anyService(node, migration);
   if ((old === "Client" || old === "ServiceImplementation") && argument) {
     if (!ts.isTypeQueryNode(argument))
-      return memberOf(migration.print(argument), old === "Client" ? "client" : "handler");
+      return serviceMember(migration.print(argument), old === "Client" ? "client" : "handler");
     const of = definitionOf(argument.exprName, migration);
     return of && useGenerated(`${of.name}${old === "Client" ? "Client" : "Handler"}`, "triple", of, node, migration);
   }

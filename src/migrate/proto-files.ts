@@ -27,7 +27,8 @@ export function plainName(name: string): string {
   return name.replaceAll(/[_.]/g, "").toLowerCase();
 }
 
-function localName(name: string): string {
+/** The name of a field in protobuf-es. */
+export function localName(name: string): string {
   return safeObjectProperty(protoCamelCase(name));
 }
 

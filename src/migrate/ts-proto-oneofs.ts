@@ -16,7 +16,7 @@ interface Member extends ProtoField {
 const listed = new WeakMap<Migration, Set<ts.Node>>();
 
 /** The field of a oneof that a property of a literal, of an access or of a pattern names. */
-export function memberOf(name: ts.Node, migration: Migration): Member | undefined {
+export function oneofMember(name: ts.Node, migration: Migration): Member | undefined {
   const field = fieldOf(name, migration);
   const of = field && ts.isInterfaceDeclaration(field.parent) ? generatedBy(field.parent) : undefined;
   if (!field?.questionToken || !of || isWellKnown(of) || field.type?.getText().includes("$case")) return undefined;
@@ -77,7 +77,7 @@ interface Read {
 function readOf(node: ts.Node, migration: Migration): Read | undefined {
   if (ts.isIdentifier(node)) return boundOf(node, migration);
   if (!ts.isPropertyAccessExpression(node)) return undefined;
-  const member = memberOf(node.name, migration);
+  const member = oneofMember(node.name, migration);
   if (!member) return undefined;
   const of = migration.print(node.expression);
   const mark = node.questionDotToken ? "?" : "";
@@ -129,7 +129,7 @@ function compared(node: ts.BinaryExpression, migration: Migration): string | und
   if (operator === "in" && ts.isStringLiteral(left)) {
     const type = migration.checker.getTypeAtLocation(node.right);
     const [name] = type.getProperty(left.text)?.declarations ?? [];
-    if (name && ts.isPropertySignature(name) && memberOf(name.name, migration))
+    if (name && ts.isPropertySignature(name) && oneofMember(name.name, migration))
       migration.todo(node, `${left.text} is a field of a oneof: compare its case`);
     return undefined;
   }
@@ -180,7 +180,7 @@ const writes: Rule = (node, migration) => {
   if (ts.isPropertyAssignment(node) || ts.isShorthandPropertyAssignment(node)) return given(node, migration);
   const target = targetOf(node);
   if (!target || !ts.isPropertyAccessExpression(target)) return undefined;
-  const member = memberOf(target.name, migration);
+  const member = oneofMember(target.name, migration);
   if (!member) return undefined;
   const isPlain =
     ts.isBinaryExpression(node) &&
@@ -201,11 +201,11 @@ type Given = ts.PropertyAssignment | ts.ShorthandPropertyAssignment;
 
 /** The fields of a oneof in a literal, the last one of which is sent. */
 function given(node: Given, migration: Migration): string | undefined {
-  const member = memberOf(node.name, migration);
+  const member = oneofMember(node.name, migration);
   if (!member) return undefined;
   const all = node.parent.properties
     .filter((one) => ts.isPropertyAssignment(one) || ts.isShorthandPropertyAssignment(one))
-    .map((one) => ({ one, own: memberOf(one.name, migration) }))
+    .map((one) => ({ one, own: oneofMember(one.name, migration) }))
     .filter(({ own }) => own?.oneof === member.oneof);
   if (all[0]?.one !== node) return "";
   all.sort((a, b) => (a.own?.index ?? 0) - (b.own?.index ?? 0));
@@ -235,7 +235,7 @@ function boundMember(element: ts.BindingElement, migration: Migration): Member |
   const isPlain = ts.isIdentifier(name) && (!initializer || ts.isLiteralExpression(initializer));
   const isAlone = !parent.elements.some((one) => ts.isBindingElement(one) && one.dotDotDotToken);
   return isPlain && isAlone && !element.dotDotDotToken && ts.isObjectBindingPattern(parent)
-    ? memberOf(element.propertyName ?? name, migration)
+    ? oneofMember(element.propertyName ?? name, migration)
     : undefined;
 }
 
@@ -262,7 +262,7 @@ const pattern: Rule = (node, migration) => {
   const members = node.elements.map((one) => boundMember(one, migration));
   for (const one of node.elements) {
     if (one.dotDotDotToken || boundMember(one, migration)) continue;
-    const member = memberOf(one.propertyName ?? one.name, migration);
+    const member = oneofMember(one.propertyName ?? one.name, migration);
     if (member) migration.leave(one, `a field of the oneof ${member.oneof} is its value: read { case, value }`);
   }
   if (members.every((one) => one === undefined)) return undefined;
