@@ -12,7 +12,7 @@ export interface LoadedField {
   readonly name: string;
   readonly form: "long" | "enum" | "bytes" | "double" | "message" | "case" | "plain";
   readonly isList: boolean;
-  /** What proto-loader returns, as text. */
+  /** The type of what proto-loader returns, as text. */
   readonly output: string;
   /** The declaration of its enum. */
   readonly of: ts.Declaration | undefined;
@@ -24,7 +24,7 @@ export interface LoadedField {
   readonly isOmitted: boolean;
   /** True for an `optional` field of proto3. */
   readonly isOptional: boolean;
-  /** Why the field has no counterpart. */
+  /** The reason why the field has no counterpart. */
   readonly reason: string | undefined;
 }
 

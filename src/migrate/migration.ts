@@ -30,7 +30,7 @@ export interface Kind {
   readonly prepare?: (migration: Migration) => void;
 }
 
-/** Why a file is left whole. */
+/** The reason why a file is left whole. */
 export interface Whole {
   readonly message: string;
   /** True if files which share clients, servers and messages with the file are left with it. */

@@ -111,7 +111,7 @@ function given({ node, isList, isBig }: Accessor, migration: Migration): string 
   return isList ? `Array.from(${text}, BigInt)` : bigintOf(value, text);
 }
 
-/** What a getter returns. */
+/** The result of a getter. */
 function read({ field, oneof, isList, isBig, isOptional, empty }: Accessor, object: string): string {
   const number = (text: string): string => (isBig ? `Number(${text})` : text);
   if (oneof !== undefined) return readOneof(object, oneof, field, empty, number);

@@ -69,7 +69,7 @@ export function readOf(object: string, member: (own: string) => string): string 
   return isPath ? `(${value})` : `((message) => ${value})(${bare})`;
 }
 
-/** What a getter returns for a field that is not set. Without strict checks of null, a type does not tell that it may be absent. */
+/** The result of a getter for a field that is not set. Without strict checks of null, a type does not tell that it may be absent. */
 export function unset({ type: node }: ts.MethodDeclaration, { checker }: Migration): string {
   if (node?.getText().includes("Uint8Array")) return "new Uint8Array()";
   const type = node && checker.getTypeFromTypeNode(node).getNonNullableType();

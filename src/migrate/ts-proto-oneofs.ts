@@ -165,7 +165,7 @@ function written(value: ts.Expression, member: Member, rest: string, migration: 
   return `((value) => value !== undefined ? ${of("value")} : ${rest})(${text})`;
 }
 
-/** What an assignment, `delete` and `++` change. */
+/** The target of an assignment, of `delete` and of `++`. */
 function targetOf(node: ts.Node): ts.Node | undefined {
   if (ts.isDeleteExpression(node)) return node.expression;
   if (ts.isPostfixUnaryExpression(node)) return inner(node.operand);
@@ -239,7 +239,7 @@ function boundMember(element: ts.BindingElement, migration: Migration): Member |
     : undefined;
 }
 
-/** What a name reads that a pattern gives. */
+/** The value of a name that a pattern gives. */
 function boundOf(node: ts.Identifier, migration: Migration): Read | undefined {
   const element = migration.declared(node);
   if (!element || !ts.isBindingElement(element) || element.name === node || node.parent === element) return undefined;

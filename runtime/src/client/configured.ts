@@ -11,7 +11,7 @@ import { RecentRetries, type RetryThrottle, RetryTokens } from "./retry-budget.t
 import type { MethodConfig, ServiceConfig } from "./service-config.ts";
 
 type CallSettings = Readonly<{ timeoutMs?: number | undefined; retries?: number | undefined }>;
-/** What a registry sets for a call in place of the config, and as `defaults` where the config sets nothing. */
+/** Settings of a registry for a call, in place of the config, and `defaults` where the config sets nothing. */
 export type CallOverrides = (CallSettings & { readonly defaults?: CallSettings }) | undefined;
 
 export interface ConfiguredOptions extends Pick<RetryOptions, "onRetry" | "budget">, Pick<AttemptOptions, "ended"> {
