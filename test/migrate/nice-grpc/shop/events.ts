@@ -2,7 +2,7 @@ import { Event, type Event_Author } from "../gen/event/v1/event";
 
 const authorOf = ({ author }: Event): string => (author ? author.name : "none");
 
-/** What an event has, in several forms. */
+/** The content of an event as text, read in several forms. */
 export function describeEvent(event: Event | undefined): string {
   const { text, size = 0, id } = event || {};
   if (!event) return `nothing ${text} ${size} ${id}`;
