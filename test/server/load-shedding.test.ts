@@ -20,6 +20,10 @@ beforeEach(() => {
   Object.assign(loop, { now: 0, deferred: [], timers: [] });
   vi.spyOn(performance, "now").mockImplementation(() => loop.now);
   vi.spyOn(platform, "defer").mockImplementation((callback) => void loop.deferred.push(callback));
+  vi.spyOn(platform, "startBackgroundTimer").mockImplementation((ms, callback) => {
+    at(loop.now + ms, callback);
+    return () => {};
+  });
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -27,11 +31,12 @@ afterEach(() => {
 
 /** Creates one hook for all methods. */
 function shedding(...options: Parameters<typeof createLoadShedding>): Authorize {
-  const hookOf = createLoadShedding(...options);
-  const hooks = new Map<Method, Authorize | undefined>();
+  const create = createLoadShedding(...options);
+  const methods = new Map<Method, ReturnType<typeof create>>();
   return (call) => {
-    if (!hooks.has(call.method)) hooks.set(call.method, hookOf(call.method));
-    return hooks.get(call.method)?.(call);
+    if (!methods.has(call.method)) methods.set(call.method, create(call.method));
+    const method = methods.get(call.method);
+    return method?.isResting() ? undefined : method?.authorize(call);
   };
 }
 
@@ -201,6 +206,26 @@ describe.each(handlers)("a server whose handlers take %s", (_, peak, make) => {
     const { good } = await send(() => {}, { handle: make(), rate: peak * 5, seconds: 2 });
     expect(good).toBeLessThan(0.2 * peak * 2);
   });
+});
+
+it("a server that has rested notices that its calls take too much CPU time", async () => {
+  const authorize = shedding();
+  const handle = computing(0.4);
+  await send(authorize, { handle, rate: 1_250, seconds: 1 });
+  const { good, late } = await send(authorize, { handle, rate: 25_000, seconds: 1 });
+  // Half of the time is spent on refusals.
+  expect(good).toBeGreaterThan(0.85 * 1_250);
+  expect(late).toBeLessThan(0.01 * good);
+});
+
+it("a server that has rested notices that its calls begin to wait", async () => {
+  const authorize = shedding();
+  await send(authorize, { handle: computing(0.05), rate: 5_000, seconds: 1 });
+  const load = { handle: waitingFor(10, 20), rate: 2_500, seconds: 1 };
+  await send(authorize, load);
+  const { good, late } = await send(authorize, load);
+  expect(good).toBeGreaterThan(0.85 * 500 * 0.95);
+  expect(late).toBeLessThan(0.01 * good);
 });
 
 it("calls that take most of their deadlines without overload are not refused", async () => {

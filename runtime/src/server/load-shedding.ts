@@ -6,14 +6,16 @@
  * - Calls of a method that wait for something else, such as a database, are limited in number if they take most of their
  *   deadlines (Little's law).
  *
- * All calls are counted. One of many is measured, which is enough to see both: its time, and that of the turn in which it begins.
+ * Calls are counted, and one of many is measured, which is enough to see both: its time, and that of the turn in which it begins.
+ * After a turn that was not long, a server rests for the time of a long one: calls of methods that have answered all of theirs
+ * begin unseen, because that costs nothing.
  */
 import { RETRY_PUSHBACK } from "../call/attempt.ts";
 import type { Authorize, Method } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { type AnsweredContext, isAnswered } from "../call/outcome.ts";
-import { defer, now } from "../call/platform.ts";
+import { defer, now, startBackgroundTimer } from "../call/platform.ts";
 
 /** The time in milliseconds for which the calls of one turn of the event loop may run. */
 const LONG_TURN_MS = 16;
@@ -23,8 +25,6 @@ const LONG_TURN_MS = 16;
  * that fit into a long turn. With fewer, a queue that takes no CPU time is seen too late.
  */
 const FIRST_CALLS = 32;
-/** The most calls of which one is measured: twice as many each time while they come within a long turn, and half as many otherwise. */
-const MAX_SAMPLE = 256;
 
 /** The share of its timeout for which a call may wait, and which calls of a limited method should take. */
 const SHARE = 1 / 4;
@@ -53,40 +53,50 @@ interface MethodLoad {
 
 type MayRefuse = (call: Parameters<Authorize>[0]) => boolean;
 
+/** The load shedding of a method. */
+interface MethodShedding {
+  /** Decides whether and when a call begins. */
+  readonly authorize: Authorize;
+  /** Reports whether calls may begin without being asked for. */
+  readonly isResting: () => boolean;
+}
+
 /**
- * Creates the function that returns a method's hook, which decides whether and when a call begins. Streams, health, reflection and
- * channelz have none: their calls always begin, and so do those for which `mayRefuse` returns false.
+ * Creates the load shedding of a server. Streams, health, reflection and channelz have none: their calls always begin, and so do
+ * those for which `mayRefuse` returns false.
  */
-export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method: Method) => Authorize | undefined {
+export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method: Method) => MethodShedding | undefined {
   let waiting: { since: number; timeoutMs: number; settle: (isLate: boolean) => void }[] = [];
   let callsPerTurn = FIRST_CALLS;
-  /** The number of calls of which one is measured. */
-  let sample = FIRST_CALLS;
-  let measuredAt = 0;
   /** The number of calls that may begin in this turn; if it is not watched, before a call is measured. */
   let left = 0;
   let turnStart: number | undefined;
+  let isResting = false;
   // One error for all calls: the stack of each would cost more than the rest of its refusal.
   const overloaded = new RpcError(Code.Unavailable, "the server is overloaded (its option shedLoad refuses calls)", {
     trailers: { [RETRY_PUSHBACK]: "100" },
   });
 
-  /** Ends the turn after the input that is ready. */
-  function watch(time: number): void {
-    if (turnStart !== undefined) return;
-    turnStart = time;
-    left = callsPerTurn;
-    defer(endTurn);
+  function endRest(): void {
+    isResting = false;
+    // The next call is measured.
+    left = 0;
   }
 
+  /** Ends a turn that a call has begun, after the input that is ready. */
   function endTurn(): void {
     const time = now();
     const took = time - (turnStart ?? time);
     turnStart = undefined;
+    const isCalm = left > 0 && callsPerTurn >= FIRST_CALLS && took <= LONG_TURN_MS && waiting.length === 0;
+    if (isCalm && !isResting) {
+      isResting = true;
+      startBackgroundTimer(LONG_TURN_MS, endRest);
+    }
     const fitting = Math.floor(((callsPerTurn - left) * LONG_TURN_MS) / took);
     if (took > LONG_TURN_MS) callsPerTurn = Math.max(1, fitting);
     else if (callsPerTurn < fitting / 2 && (left === 0 || callsPerTurn < FIRST_CALLS)) callsPerTurn *= 2;
-    left = callsPerTurn < FIRST_CALLS ? 0 : Math.min(fitting, sample) - 1;
+    left = callsPerTurn < FIRST_CALLS ? 0 : Math.min(fitting, FIRST_CALLS) - 1;
     // The newest ones begin first (LIFO): those that may wait for long would make all others late.
     waiting = waiting
       .reverse()
@@ -103,10 +113,12 @@ export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method:
   function begin(load: MethodLoad, context: AnsweredContext, timeoutMs: number): boolean {
     if (load.running >= load.limit) return false;
     const start = now();
-    watch(start);
+    if (turnStart === undefined) {
+      turnStart = start;
+      left = callsPerTurn;
+      defer(endTurn);
+    }
     left--;
-    sample = start - measuredAt > LONG_TURN_MS ? Math.max(sample / 2, FIRST_CALLS) : Math.min(2 * sample, MAX_SAMPLE);
-    measuredAt = start;
     const width = ++load.running;
     context.onAnswered((error) => {
       // A call that was refused or cancelled tells nothing about its handler.
@@ -145,13 +157,14 @@ export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method:
       load.running++;
       context.onAnswered(onAnswered);
     };
-    return (call) => {
+    const authorize: Authorize = (call) => {
       const { context } = call;
       if (!isAnswered(context) || !(mayRefuse === true || mayRefuse(call))) return;
       if (!context.isArriving) return admit(context);
       // A slow upload is no load, and must not take the place of calls that are.
       context.onArrived = () => admit(context);
     };
+    return { authorize, isResting: () => isResting && load.running === 0 };
   };
 }
 

@@ -119,7 +119,7 @@ export interface ResolvedRouterOptions
     Pick<RouterOptions, WithoutDefault> {
   readonly bodyLimits: BodyLimits;
   readonly headerLimits: HeaderLimits;
-  /** Returns the hook of a method that runs before `authorize`, and refuses calls that come too many (load shedding). */
+  /** Returns the load shedding of a method, whose hook runs before `authorize`. */
   readonly shedLoad: ReturnType<typeof createLoadShedding> | undefined;
 }
 

@@ -176,7 +176,8 @@ export function createRouterWith(settings: RouterSettings): Router {
     const known = routeOf(next, selector);
     if (known === undefined) routes.set(path, { selector, handler, next });
     else if (isOverload(known.handler, handler)) {
-      known.handler = { ...known.handler, overloads: [...(known.handler.overloads ?? []), handler] };
+      const overloads = [...(known.handler.overloads ?? []), handler];
+      known.handler = Object.create(known.handler, { overloads: { value: overloads } });
     } else throw new Error(`${path} has been added already`);
   }
 
@@ -221,12 +222,18 @@ export function createRouterWith(settings: RouterSettings): Router {
       for (const [index, made] of createHandlers(service, implementation, all, calls).entries()) {
         const { method } = made;
         const { call, limits } = limited(methods[index] as string, made);
+        const shedding = settings.shedLoad?.(method);
+        const hooks = [settings.authorize, options.authorize];
+        const atRest = createAuthorize(hooks, onError);
+        const awake = createAuthorize([shedding?.authorize, ...hooks], onError);
         const handler: Handler = {
           method,
           payload: payloadOf<Payload>(method)?.server,
           call,
           limits: { ...limits, compressMinBytes: compressMinBytes[index] as number },
-          authorize: createAuthorize([settings.shedLoad?.(method), settings.authorize, options.authorize], onError),
+          get authorize() {
+            return shedding?.isResting() ? atRest : awake;
+          },
           bodies: bodies[index] ?? [],
           csrf: options.csrf ?? true,
         };

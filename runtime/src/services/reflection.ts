@@ -86,16 +86,7 @@ type Answer =
   | { case: "listServicesResponse"; value: { service: { name: string }[] } }
   | { case: "errorResponse"; value: { errorCode: number; errorMessage: string } };
 
-interface Response<R> {
-  validHost: string;
-  originalRequest: R;
-  messageResponse: Answer;
-}
-
-async function* answerEach<R extends Request>(
-  requests: AsyncIterable<R>,
-  schema: RouterSchema,
-): AsyncGenerator<Response<R>, void> {
+async function* answerEach<R extends Request>(requests: AsyncIterable<R>, schema: RouterSchema) {
   const sent = new Set<DescFile>();
   let count = 0;
   for await (const request of requests) {

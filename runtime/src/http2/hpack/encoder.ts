@@ -9,21 +9,14 @@ import { huffmanLength, writeHuffman } from "./huffman.ts";
 import { writeInteger } from "./integer.ts";
 import { FIRST_DYNAMIC_INDEX, STATIC_TABLE } from "./static-table.ts";
 
-/** A field name in the static table. */
-interface KnownName {
-  /** The index of the first entry with this name in the static table, or 0 if there is none. */
-  readonly staticIndex: number;
-  /** The indices of the static entries with this name, by value. */
-  readonly staticValues: ReadonlyMap<string, number> | undefined;
-}
-
+/** The names in the static table: the index of the first entry with a name, and the indices of all, by value. */
 const STATIC_NAMES = new Map<string, { staticIndex: number; staticValues: Map<string, number> }>();
 STATIC_TABLE.forEach(([name, value], i) => {
   const known = STATIC_NAMES.get(name) ?? { staticIndex: i + 1, staticValues: new Map() };
   if (value !== "") known.staticValues.set(value, i + 1);
   STATIC_NAMES.set(name, known);
 });
-const UNKNOWN_NAME: KnownName = { staticIndex: 0, staticValues: undefined };
+const UNKNOWN_NAME = { staticIndex: 0, staticValues: undefined };
 
 /** The entries of one name in the dynamic table: their positions in the order of insertion, by value. */
 interface Inserted {
