@@ -5,7 +5,7 @@
  * A request that is not sent takes the first step that applies (`#nextStep`):
  *
  *     send      a connection that needs no verification has a free stream
- *     verify    a connection must be verified: wait for the first PING, and use that connection or begin again
+ *     verify    a connection must be verified: wait for the first PING, and use that connection or begin again, with no failed attempt
  *     queue     there are connections, and no other may be opened for the request: it waits in the one with the fewest streams
  *     give up   there is no connection, and none may be opened for it, or the attempt has failed and it does not wait for ready
  *     connect   otherwise: wait for an attempt to connect, and begin again
@@ -221,8 +221,7 @@ export class Pool implements EndpointConnections, ConnectionOwner {
   #attempt(request: HttpRequest, retrying: ExchangeObserver): ReturnType<Exchange> {
     const { onEnd } = retrying;
     const connection = this.#pick();
-    const { onTransparentRetry } = this.#options;
-    if (connection !== undefined && onTransparentRetry === undefined) {
+    if (connection !== undefined && this.#options.onTransparentRetry === undefined) {
       return connection.exchange(request, retrying, onEnd);
     }
     // The hook runs in the asynchronous context of the call, which connections do not keep.
@@ -253,6 +252,7 @@ export class Pool implements EndpointConnections, ConnectionOwner {
         } else if (step === "verify") {
           const one = await unlessAborted(verifyFirst(this.#pooled, signal), abandoned);
           if (one.open && one.streams < one.maxStreams) return one.exchange(request, undefined, onEnd);
+          failure = undefined;
         } else return step.exchange(request, undefined, onEnd);
       }
     } catch (error) {

@@ -255,6 +255,39 @@ describe("calls to a server that cannot be connected to", () => {
     expect(connections).toBe(6);
   });
 
+  it("connect again if another attempt has failed beside a connection whose verification then fails", async () => {
+    const attempts: (() => Promise<Connection>)[] = [
+      async () => dead,
+      async () => {
+        clock.now += 60_001;
+        throw REFUSED;
+      },
+      async () => answering,
+    ];
+    let lose = (): void => {};
+    const { clock, ...pool } = startPool((owner) => {
+      lose = () => owner.onUnusable(dead, false);
+      return (attempts.shift() as () => Promise<Connection>)();
+    });
+    const dead = {
+      ...answering,
+      quietSince: clock.now,
+      ping: () => Promise.reject(REFUSED),
+      destroy() {
+        dead.open = false;
+        lose();
+      },
+    };
+    await pool.exchange(request());
+    // Full until the next attempt to connect has begun.
+    dead.maxStreams = 0;
+    const response = pool.exchange(request());
+    dead.maxStreams = 100;
+    expect((await response).status).toBe(200);
+    expect(attempts).toEqual([]);
+    await pool.close();
+  });
+
   it("share the attempt that is under way", async () => {
     let attempts = 0;
     const pool = startPool(async () => {
