@@ -27,12 +27,13 @@ export function configured(
     callHook("the hook onRegistration", () => onEvent({ type: "failed", error }));
   });
   const ended = new AbortController();
-  let { weight: given = DEFAULT_WEIGHT } = instance;
+  let { weight: given = DEFAULT_WEIGHT, attributes } = instance;
   let ruled: readonly (number | undefined)[] = [];
   let states: readonly Instance[] = [instance];
 
   /** Registers a change, with the weight of the instance, and each service with its own if that is another one. */
   function update(change: Parameters<Registration["update"]>[0]): Promise<void> {
+    ruled = weights.map((one) => one.weight(attributes));
     const [weight = given, ...others] = ruled;
     const services = instance.services.map((offered, index) => {
       const own = others[index] ?? weight;
@@ -43,9 +44,7 @@ export function configured(
   }
 
   function apply(): void {
-    const last = ruled;
-    ruled = weights.map(({ weight }) => weight());
-    if (ruled.some((weight, index) => weight !== last[index])) update({}).catch(() => {});
+    if (weights.some(({ weight }, index) => weight(attributes) !== ruled[index])) update({}).catch(() => {});
   }
 
   /** Watches a rule, again after the registry has failed. */
@@ -67,7 +66,7 @@ export function configured(
     ...registration,
     states: () => states,
     update(change) {
-      given = change.weight ?? given;
+      ({ weight: given = given, attributes = attributes } = change);
       return update(change);
     },
     close(options) {

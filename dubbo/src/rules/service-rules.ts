@@ -24,13 +24,13 @@ export interface RulesOptions {
 export interface Rules {
   /** Returns the rules of a service. `host` is the address of the consumer. */
   readonly of: (key: ServiceKey, host: string) => ServiceRules;
-  /** Returns the dynamic configuration of a provider, of its application and of each service: the texts, and the weights that they set. */
+  /** Returns the dynamic configuration of a provider, of its application and of each service: the texts, and their weights. */
   readonly weights: (
     instance: Instance,
     warn: (problem: string) => void,
   ) => readonly {
     readonly text: { readonly key: string | undefined; isKnown: boolean; stop: () => void; set(text?: string): void };
-    readonly weight: () => number | undefined;
+    readonly weight: (attributes: Instance["attributes"]) => number | undefined;
   }[];
 }
 
@@ -75,15 +75,15 @@ export function rules(options: RulesOptions): Rules {
 const weightsOf =
   ({ texts = {} }: RulesOptions): Rules["weights"] =>
   (instance, warn) => {
-    const { application, host, port, services, attributes = {} } = instance;
-    const parameters = new Map(Object.entries(attributes));
-    const subject = { own: host, host, address: formatAddress(host, port), application, parameters };
+    const { application, host, port, services } = instance;
+    const subject = { side: "provider", own: host, host, address: formatAddress(host, port), application } as const;
     const ruleOf = (name: string, service?: string, common?: RuleText<readonly Override[]>) => {
       const key = `${name}.configurators`;
       const text = new RuleText(parseConfigurators, key, warn);
       if (Object.hasOwn(texts, key)) text.set(texts[key]);
       const items = () => [...(common?.rule ?? []), ...text.rule];
-      const weight = () => weightIn(overridesOf(items(), { ...subject, side: "provider", service }));
+      const weight = (attributes: Instance["attributes"] = {}) =>
+        weightIn(overridesOf(items(), { ...subject, service, parameters: new Map(Object.entries(attributes)) }));
       return { text, weight };
     };
     const own = ruleOf(application);

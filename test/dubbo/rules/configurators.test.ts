@@ -259,6 +259,16 @@ describe("a provider with dynamic configuration", () => {
     expect(weights).toEqual([7, 7, 7, 30]);
   });
 
+  it("is chosen by its current attributes", async () => {
+    const { registration, weights, set } = register({ attributes: { env: "gray" } });
+    const match = "match: { param: [{ key: env, value: { exact: blue } }] }";
+    set(application(`side: provider, ${match}, parameters: { weight: 7 }`, "shop"));
+    await registration.update({ attributes: { env: "blue" } });
+    await registration.update({ weight: 30 });
+    await registration.update({ attributes: { env: "green" } });
+    expect(weights).toEqual([7, 7, 30]);
+  });
+
   it("keeps the last weight when a text is malformed, and reports that once", () => {
     const { weights, problems, set } = register();
     set(weightRule(7));
