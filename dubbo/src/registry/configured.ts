@@ -7,6 +7,7 @@ import { Code, RpcError } from "triple-es";
 import type { Instance, Registration, RegistrationEvent } from "triple-es/discovery";
 import { Backoff, callHook, DEFAULT_WEIGHT, delayInBackground } from "triple-es/internal";
 import type { Rules } from "../rules/service-rules.ts";
+import { ownRevision } from "./dubbo/metadata.ts";
 import type { DubboSource } from "./dubbo/source.ts";
 import { type KeptRegistration, REGISTRATION_BACKOFF } from "./registration.ts";
 
@@ -39,7 +40,8 @@ export function configured(
       const own = others[index] ?? weight;
       return own === weight ? offered : { ...offered, parameters: { ...offered.parameters, weight: String(own) } };
     });
-    states = [...states, { ...instance, services }].slice(-MAX_STATES);
+    const state = { ...instance, services };
+    states = [...states.filter((one) => ownRevision(one) !== ownRevision(state)), state].slice(-MAX_STATES);
     return registration.update({ ...change, weight, services });
   }
 

@@ -8,7 +8,7 @@ import {
   createMetadataServiceV2Client,
   MetadataServiceV2Def,
 } from "../gen/org/apache/dubbo/metadata/metadata_service_v2_triple.ts";
-import { type DescribedService, describeServices, matchKeyOf, revisionOf } from "./dubbo/metadata.ts";
+import { type DescribedService, describeServices, matchKeyOf, ownRevision } from "./dubbo/metadata.ts";
 import { METADATA_VERSION } from "./dubbo/service-instance.ts";
 
 /** Returns the states of an instance that consumers may have read, the current one last. */
@@ -27,12 +27,12 @@ export function serveMetadata(router: Router, application: string): Set<States> 
   applications.set(application, instances);
   const implementation = {
     getMetadataInfo({ revision }: { readonly revision: string }) {
-      const described = [...instances].flatMap((states) => states()).map(describeServices);
-      const all = new Map(described.map((services) => [revisionOf(application, services), services]));
-      const version = revision || ([...all.keys()].at(-1) as string);
-      const services = all.get(version);
-      if (services === undefined) throw new RpcError(Code.NotFound, `${application} has no revision "${version}" here`);
-      return { app: application, version, services: Object.fromEntries(services.map(toMessage)) };
+      const all = [...instances].flatMap((states) => states());
+      const instance = all.findLast((one) => revision === "" || ownRevision(one) === revision);
+      if (instance === undefined)
+        throw new RpcError(Code.NotFound, `${application} has no revision "${revision}" here`);
+      const services = Object.fromEntries(describeServices(instance).map(toMessage));
+      return { app: application, version: ownRevision(instance), services };
     },
   };
   router.add(MetadataServiceV2Def, implementation, { version: METADATA_VERSION, group: application });

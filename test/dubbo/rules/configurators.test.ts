@@ -269,6 +269,20 @@ describe("a provider with dynamic configuration", () => {
     expect(weights).toEqual([7, 7, 30]);
   });
 
+  it("describes each state of its services once", async () => {
+    const services = [{ service: "greet.Greeter" }];
+    const { registration, set, keys } = register({ services });
+    const setWeight = (weight: number) =>
+      set(`{ key: greet.Greeter, configs: [{ side: provider, parameters: { weight: ${weight} } }] }`, keys[1]);
+    const described = () => registration.states?.().map((one) => one.services[0]?.parameters?.["weight"]);
+    setWeight(7);
+    for (let updates = 0; updates < 20; updates++) await registration.update({ attributes: { updates: `${updates}` } });
+    expect(described()).toEqual([undefined, "7"]);
+    setWeight(8);
+    setWeight(7);
+    expect(described()).toEqual([undefined, "8", "7"]);
+  });
+
   it("keeps the last weight when a text is malformed, and reports that once", () => {
     const { weights, problems, set } = register();
     set(weightRule(7));

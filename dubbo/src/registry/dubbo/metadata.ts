@@ -57,6 +57,11 @@ export function revisionOf(application: string, services: readonly DescribedServ
     .digest("hex");
 }
 
+/** Computes the revision of an instance of ours. */
+export function ownRevision(instance: Instance): string {
+  return revisionOf(instance.application, describeServices(instance));
+}
+
 /** The JSON in which Java and Go write metadata. */
 interface MetadataJson {
   readonly services?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;

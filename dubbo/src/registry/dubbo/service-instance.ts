@@ -4,14 +4,7 @@
 import type { Endpoint, Instance, ServiceKey } from "triple-es/discovery";
 import { endpointProblem, formatAddress } from "triple-es/internal";
 import { endpointAt } from "./attributes.ts";
-import {
-  type DescribedService,
-  describeServices,
-  EMPTY_REVISION,
-  parseMetadata,
-  readStrings,
-  revisionOf,
-} from "./metadata.ts";
+import { type DescribedService, EMPTY_REVISION, ownRevision, parseMetadata, readStrings } from "./metadata.ts";
 import { servesKey, TRIPLE } from "./service-key.ts";
 
 /** The version under which MetadataServiceV2 is served, and which the metadata of an instance names. */
@@ -29,13 +22,13 @@ export interface ServiceInstance {
 
 /** Returns the metadata of an instance of ours. */
 export function instanceMetadata(instance: Instance): Record<string, string> {
-  const { application, port, weight = 100, since, attributes } = instance;
+  const { port, weight = 100, since, attributes } = instance;
   const service = { version: METADATA_VERSION, side: "provider", port: String(port), protocol: TRIPLE };
   return {
     ...attributes,
     "dubbo.endpoints": JSON.stringify([{ port, protocol: TRIPLE }]),
     "dubbo.metadata-service.url-params": JSON.stringify(service),
-    "dubbo.metadata.revision": revisionOf(application, describeServices(instance)),
+    "dubbo.metadata.revision": ownRevision(instance),
     "dubbo.metadata.storage-type": "local",
     "meta-v": METADATA_VERSION,
     ...(since !== undefined && { timestamp: String(since) }),
