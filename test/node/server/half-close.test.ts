@@ -6,6 +6,7 @@ import { Code, type RpcError } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { GreetServiceHandler } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
+import { pause } from "../../support/pause.ts";
 import { aborted, signalled, startServer } from "../../support/server.ts";
 
 const request = (name: string): string => {
@@ -78,6 +79,24 @@ describe("a client that has ended its side", () => {
     expect(await converse(open(port), request("Ada").slice(0, 20))).toMatch(/^(?:HTTP\/1\.1 400 |$)/);
     expect(await converse(open(port), "")).toBe("");
     expect(calls).toBe(0);
+  });
+
+  it("is disconnected if nothing is sent for stallTimeoutMs, because it may be gone and its handler ignores that", async () => {
+    const { port } = await startServer({ greet: () => new Promise(() => {}) }, { limits: { stallTimeoutMs: 100 } });
+    expect(await converse(open(port), request("Ada"))).toBe("");
+    const closing = request("Ada").replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
+    expect(await converse(open(port), closing)).toBe("");
+  });
+
+  it("receives a stream that takes longer than that", async () => {
+    async function* greetEach() {
+      for (let i = 0; i < 30; i++) {
+        await pause(20);
+        yield { greeting: `${i}` };
+      }
+    }
+    const { port } = await startServer({ greetEach }, { limits: { stallTimeoutMs: 300 } });
+    expect(await converse(open(port), request("Ada").replace("Greet HTTP", "GreetEach HTTP"))).toContain('{"greeting":"29"}');
   });
 
   it("does not keep a server from closing", async () => {

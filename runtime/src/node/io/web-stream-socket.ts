@@ -6,6 +6,7 @@ import { ignore } from "../../connection/error.ts";
 /** Web streams with the members of a socket that the engines use. It has no addresses. */
 export class WebStreamSocket extends Duplex {
   bytesRead = 0;
+  bytesWritten = 0;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
 
@@ -29,6 +30,7 @@ export class WebStreamSocket extends Duplex {
   override _writev(chunks: readonly { chunk: Uint8Array }[], done: (error?: Error) => void): void {
     // A stream may keep what is written to it, while the caller uses the memory again. Node 20 throws for one that is closed.
     const bytes = joinAll(chunks.map(({ chunk }) => chunk));
+    this.bytesWritten += bytes.length;
     new Promise<void>((resolve) => resolve(this.#writer.write(bytes))).then(() => done(), done);
   }
 

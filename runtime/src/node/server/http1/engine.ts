@@ -68,8 +68,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   #request: ServedHttp1Request | undefined;
   // The progress at the last sweep.
   #sweptAt: number = Math.floor(now());
-  #unsent = 0;
-  #received = 0;
+  #moved = 0;
   #stalledSince: number = this.#sweptAt;
 
   constructor(service: Http1Service, socket: Socket, connections: ServedConnections) {
@@ -179,6 +178,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   /** The end of the client's side cancels calls: it is all that most clients do when they cancel. The response is still sent. */
   onPeerEnd(): void {
     this.hasEnded = true;
+    this.#stalledSince = Math.floor(now());
     this.#request?.abortSignal();
   }
 
@@ -193,20 +193,21 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
 
   /**
    * Limits slow reads: ends a connection whose client does not receive the response within `stallTimeoutMs` for each MiB of
-   * it. Also ends connections that have exceeded their maximum age. Called about once a second.
+   * it, or that has ended and gets nothing. Also ends those that have exceeded their maximum age. Called about once a second.
    */
   sweep(time: number): void {
     const at = Math.floor(time);
-    const { socket } = this.#socket;
+    const { bytesRead, bytesWritten } = this.#socket.socket;
     this.#connection.tick(at - this.#sweptAt);
     this.#sweptAt = at;
     const expiredMs = at - this.#oldAt - this.service.limits.maxConnectionAgeGraceMs;
     if (expiredMs >= 0 && this.#request !== undefined && this.aborted === undefined) this.abort(tooOld());
     else if (expiredMs > (this.#request === undefined ? 0 : ABORT_GRACE_MS)) this.#destroy();
-    const unsent = this.#socket.unsent + this.#connection.unsent;
-    if (unsent !== this.#unsent || socket.bytesRead !== this.#received) {
-      this.#unsent = unsent;
-      this.#received = socket.bytesRead;
+    const moved = bytesRead + bytesWritten;
+    // A client that has ended its side may be gone, which only writes show.
+    const unsent = this.#socket.unsent + this.#connection.unsent || Number(this.hasEnded);
+    if (moved !== this.#moved) {
+      this.#moved = moved;
       this.#stalledSince = at;
     } else if (unsent > 0 && at - this.#stalledSince > this.service.limits.stallTimeoutMs * Math.ceil(unsent / MIB)) {
       this.#destroy();

@@ -42,7 +42,7 @@ export interface ConnectionLimits {
   readonly messageTimeoutMs?: number | undefined;
   /** Longest pause between two bytes of the message of a unary call. Default: 15,000. */
   readonly messageIdleMs?: number | undefined;
-  /** Both versions: time limit for a client to receive each MiB of a complete response (slow read). Default: 60,000. */
+  /** Both versions: time limit for a client to receive each MiB of a complete response (slow read); HTTP/1.1: also for the next output after it has ended its side. Default: 60,000. */
   readonly stallTimeoutMs?: number | undefined;
   /** Time without calls after which a connection is closed (gRPC's MAX_CONNECTION_IDLE). Default: 5 minutes. */
   readonly idleTimeoutMs?: number | undefined;
