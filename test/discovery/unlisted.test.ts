@@ -45,6 +45,20 @@ describe("providers that the registry cannot reach", () => {
     expect(world.events.filter(({ type }) => type === "removed")).toEqual([]);
   });
 
+  it("are all closed if the hook for the first one closes the target", async () => {
+    let closed: Promise<void> | undefined;
+    const world = await listed(["a:1", "b:1"], {
+      onEvent({ type }) {
+        if (type === "unlisted") closed ??= world.target.close();
+      },
+    });
+    world.lists.say();
+    await settle();
+    await closed;
+    expect(["a:1", "b:1"].map((address) => world.server(address).isClosed)).toEqual([true, true]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it("take over when the one that it still lists is lost", async () => {
     const world = await listed(["a:1", "b:1", "c:1"]);
     world.lists.say("c:1");

@@ -110,9 +110,7 @@ export class Members {
     }
     const { keepUnlistedMs, subset = Number.POSITIVE_INFINITY } = this.#options;
     const listed = new Set(all === endpoints ? [] : all.map(({ address }) => address));
-    const before = this.#byAddress;
-    this.#byAddress = members;
-    for (const [address, member] of before) {
+    for (const [address, member] of this.#byAddress) {
       if (members.has(address)) continue;
       // An endpoint that is listed, but not in the subset any more, is not needed.
       const isKept = keepUnlistedMs > 0 && member.state === "ready" && !listed.has(address);
@@ -122,6 +120,7 @@ export class Members {
         if (member.isListed) this.#keep(member);
       }
     }
+    this.#byAddress = members;
   }
 
   /** Keeps a ready endpoint that the list has left out, until a check fails or its time is over. */

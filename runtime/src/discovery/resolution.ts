@@ -53,7 +53,7 @@ export class Resolution {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    for (let isGiven = false; ; ) {
+    for (let isGiven = false; !signal.aborted; ) {
       try {
         for await (const list of this.#resolver({ signal, ...this.#context(signal) })) {
           if (signal.aborted) return;
@@ -67,7 +67,6 @@ export class Resolution {
         if (signal.aborted) return;
         this.#owner.onFailure(RpcError.from(reason, Code.Unavailable));
         await delayInBackground(this.#backoff.next(), signal);
-        if (signal.aborted) return;
         this.#lastNews = now();
       }
     }
