@@ -113,6 +113,13 @@ describe("weights by the reports of calls", () => {
     expect(weightsOf(world)).toEqual({ "a:1": 300, "b:1": 100, "c:1": 200 });
   });
 
+  it("replace the smallest weight of a list", async () => {
+    const world = await listed([{ address: "a:1", weight: 1e-320 }, "b:1"], balanced({ blackoutPeriodMs: 0 }));
+    for (const address of ["a:1", "b:1"]) report(world, address, { cpu: 0.5, qps: 10 });
+    await callFor(world, 200);
+    expect(weightsOf(world)).toEqual({ "a:1": 20, "b:1": 20 });
+  });
+
   it("stay those of the list while only one endpoint reports", async () => {
     const world = await listed([{ address: "a:1", weight: 300 }, "b:1"], balanced({ blackoutPeriodMs: 0 }));
     report(world, "a:1", { cpu: 0.1, qps: 1 });

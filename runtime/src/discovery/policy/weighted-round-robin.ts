@@ -107,6 +107,6 @@ export function weighByLoad(ready: readonly Loaded[], settings: LoadSettings, no
   if (usable.length < 2) return;
   const mean = usable.reduce((sum, weight) => sum + weight, 0) / usable.length;
   for (const [index, one] of ready.entries()) {
-    one.weight *= (weights[index] || mean) / (one.endpoint.weight || DEFAULT_WEIGHT);
+    one.weight = (weights[index] || mean) * (one.weight / (one.endpoint.weight || DEFAULT_WEIGHT));
   }
 }

@@ -203,11 +203,10 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
     const expiredMs = at - this.#oldAt - this.service.limits.maxConnectionAgeGraceMs;
     if (expiredMs >= 0 && this.#request !== undefined && this.aborted === undefined) this.abort(tooOld());
     else if (expiredMs > (this.#request === undefined ? 0 : ABORT_GRACE_MS)) this.#destroy();
-    const moved = bytesRead + bytesWritten;
     // A client that has ended its side may be gone, which only writes show.
     const unsent = this.#socket.unsent + this.#connection.unsent || Number(this.hasEnded);
-    if (moved !== this.#moved) {
-      this.#moved = moved;
+    if (bytesRead + bytesWritten !== this.#moved) {
+      this.#moved = bytesRead + bytesWritten;
       this.#stalledSince = at;
     } else if (unsent > 0 && at - this.#stalledSince > this.service.limits.stallTimeoutMs * Math.ceil(unsent / MIB)) {
       this.#destroy();
