@@ -68,7 +68,8 @@ export function configured(
     ...registration,
     states: () => states,
     update(change) {
-      ({ weight: given = given, attributes = attributes } = change);
+      given = change.weight ?? given;
+      attributes = change.attributes ?? attributes;
       return update(change);
     },
     close(options) {
