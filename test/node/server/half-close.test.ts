@@ -96,7 +96,9 @@ describe("a client that has ended its side", () => {
       }
     }
     const { port } = await startServer({ greetEach }, { limits: { stallTimeoutMs: 300 } });
-    expect(await converse(open(port), request("Ada").replace("Greet HTTP", "GreetEach HTTP"))).toContain('{"greeting":"29"}');
+    expect(await converse(open(port), request("Ada").replace("Greet HTTP", "GreetEach HTTP"))).toContain(
+      '{"greeting":"29"}',
+    );
   });
 
   it("does not keep a server from closing", async () => {
