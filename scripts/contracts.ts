@@ -1,7 +1,9 @@
 /**
  * The runs of `triple-es interface` and `triple-es contract` whose output is committed, with their arguments.
  */
-export const CONTRACT_RUNS: readonly (readonly string[])[] = [
+import type { CommandName } from "../src/contract/arguments.ts";
+
+export const CONTRACT_RUNS: readonly (readonly [CommandName, ...string[]])[] = [
   // Stubs of all test contracts.
   ["interface", "fixtures/interface/contracts/**/*.ts", "--out", "fixtures/interface/gen", "--import-extension", "ts"],
   // Java interfaces of the same contracts, except those with selectors, which have no counterpart in Java.

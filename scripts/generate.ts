@@ -9,6 +9,8 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { writeFigures } from "../bench/figures.ts";
 import { terminalOf } from "../site/terminal.ts";
+import { type CommandName, readArguments } from "../src/contract/arguments.ts";
+import { runContract, runInterface } from "../src/contract/commands.ts";
 import { CONTRACT_RUNS } from "./contracts.ts";
 import { writeOptionTables } from "./option-tables.ts";
 import { writeWellKnownCodecs } from "./well-known-codecs.ts";
@@ -31,12 +33,23 @@ const BUF_TEMPLATES = [
 
 writeWellKnownCodecs(`${root}/runtime/src/gen`);
 // Contracts come first: one of them becomes a proto file.
-await Promise.all(CONTRACT_RUNS.map((args) => run(process.execPath, ["--import", "tsx", "src/triple-es.ts", ...args])));
+CONTRACT_RUNS.forEach(runContracts);
 const generating = BUF_TEMPLATES.map((template) => run("buf", ["generate", "--template", template]));
 writeOptionTables(root, `${root}/docs/options.md`, `${root}/docs/dubbo-options.md`);
 writeFigures(JSON.parse(readFileSync(`${root}/bench/figures.json`, "utf8")));
 writeFileSync(`${root}/docs/demo.svg`, terminalOf(readFileSync(`${root}/site/demo.txt`, "utf8")));
 await Promise.all(generating);
+
+/** Runs a command of `triple-es` in this process, which loads the compiler once for all. Ends the process if it fails. */
+function runContracts([command, ...given]: readonly [CommandName, ...string[]]): void {
+  const args = readArguments(given, command);
+  if (args === "help") throw new Error("the script asks for help");
+  const { status, stdout, stderr } =
+    command === "contract" ? runContract(args, root, `${root}/src/triple-contract.ts`) : runInterface(args, root);
+  process.stdout.write(stdout);
+  process.stderr.write(stderr);
+  if (status !== 0) process.exit(status);
+}
 
 /** Runs a program. Ends this one if it fails. */
 async function run(command: string, args: readonly string[]): Promise<void> {

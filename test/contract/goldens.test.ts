@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { CONTRACT_RUNS } from "../../scripts/contracts.ts";
-import { type CommandName, readArguments } from "../../src/contract/arguments.ts";
+import { readArguments } from "../../src/contract/arguments.ts";
 import { runInterface } from "../../src/contract/command.ts";
 import { runContract } from "../../src/contract/typescript/contract-command.ts";
 import { root } from "../plugin/support/protos.ts";
@@ -13,7 +13,7 @@ const SUPPORT = join(root, "src/triple-contract.ts");
 describe.each(CONTRACT_RUNS.map((args) => [args.join(" "), args] as const))("%s", (_, args) => {
   it("has nothing to write", () => {
     const [command, ...rest] = args;
-    const read = readArguments([...rest, "--check"], command as CommandName);
+    const read = readArguments([...rest, "--check"], command);
     if (read === "help") throw new Error("the script asks for help");
     const outcome = command === "contract" ? runContract(read, root, SUPPORT) : runInterface(read, root);
     expect(outcome).toMatchObject({
