@@ -57,19 +57,33 @@ export class FileImports {
     visit(file);
   }
 
-  /** Adds an import, and returns the name to use. Repeated ones are imported once. */
+  /** Adds an import, and returns the name to use. Repeated ones, and those that the file has, are imported once. */
   use(module: string, name: string, at: ts.Node): string {
+    const isValue = !isOfType(at) && !TYPES.includes(name);
+    const own = this.#ownImport(module, name, isValue);
+    if (own !== undefined) {
+      this.#kept.add(own);
+      return own.name.text;
+    }
     const names = this.#added.get(module) ?? new Map<string, Added>();
     this.#added.set(module, names);
     const isKept = [...this.#kept].some((one) => localOf(one) === name && moduleOf(one) !== module);
     const isTaken = isKept || this.#declared.has(name) || this.#isAdded(name, module);
     const local = this.#givenName(at) ?? (isTaken ? `triple${name[0]?.toUpperCase()}${name.slice(1)}` : name);
     const added = names.get(name) ?? { name, local, isValue: false };
-    const isValue = !isOfType(at) && !TYPES.includes(name);
     if (isValue) added.isValue = true;
     // JavaScript has no types to import.
     if (isValue || !(this.#file.flags & ts.NodeFlags.JavaScriptFile)) names.set(name, added);
     return added.local;
+  }
+
+  /** The import of the file that gives a name of a module. */
+  #ownImport(module: string, name: string, isValue: boolean): ts.ImportSpecifier | undefined {
+    const own = this.#file.statements.filter(ts.isImportDeclaration).filter((one) => moduleOf(one) === module);
+    return own.flatMap(bindingsOf).find((one): one is ts.ImportSpecifier => {
+      if (!ts.isImportSpecifier(one) || (one.propertyName ?? one.name).text !== name) return false;
+      return !isValue || !(one.isTypeOnly || one.parent.parent.isTypeOnly);
+    });
   }
 
   /** The name that an import gives what a node names: `GrpcStatus` of `import { Status as GrpcStatus }`. */
