@@ -1,5 +1,6 @@
 /** Clients of Connect for ECMAScript, and the default timeout of their transport. */
 import { ts } from "ts-morph";
+import { printService } from "./connect-generics.ts";
 import { generatedOf, useGenerated } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
 
@@ -8,7 +9,11 @@ const client: Rule = (node, migration) => {
   if (!ts.isCallExpression(node) || migration.nameOf(node.expression) !== "createClient") return undefined;
   const [service, ...rest] = node.arguments;
   const generated = generatedOf(service, migration);
-  if (generated === undefined) return undefined;
+  if (generated === undefined) {
+    if (service === undefined || node.typeArguments) return undefined;
+    const given = [printService(service, migration), ...rest.map((one) => migration.print(one))];
+    return `${migration.print(node.expression)}(${given.join(", ")})`;
+  }
   const create = useGenerated(`create${generated.name}Client`, "triple", generated, node, migration);
   const given = rest.map((one) => migration.print(one));
   const timeout = defaultTimeout(rest[0], migration)?.initializer as ts.NumericLiteral | undefined;

@@ -1,6 +1,6 @@
 /** Functions and types of Connect for ECMAScript for any service, by a type parameter: `<T extends DescService>`. */
 import { ts } from "ts-morph";
-import { anyService, serviceMember } from "./generated.ts";
+import { anyService, generatedOf, serviceMember } from "./generated.ts";
 import type { Migration } from "./migration.ts";
 import { contains } from "./tree.ts";
 
@@ -27,13 +27,30 @@ export function serviceParameter(node: ts.Node, migration: Migration): string | 
 export function typeOfService(of: ts.TypeNode, name: "client" | "handler", migration: Migration): string {
   const parameter = parameterOf(of, migration);
   if (parameter && isOfClient(parameter.parent, migration)) return migration.text(of);
-  const service = parameter || of.getText() !== "DescService" ? migration.verbatim(of) : undefined;
+  const isDescriptor = parameter ? !isOfClients(parameter.parent, migration) : of.getText() === "DescService";
+  const service = isDescriptor ? undefined : migration.verbatim(of);
   return service === undefined ? "object" : serviceMember(service, name);
 }
 
-/** Reports whether a type is that of services as descriptors, and of no one in particular. */
+/** A service, or the descriptor of one that is known at run time, for which there is no code. */
+export function printService(service: ts.Expression, migration: Migration): string {
+  const text = migration.print(service);
+  const type = migration.checker.getTypeAtLocation(service).getNonNullableType();
+  const parameter = parameterOf(service, migration);
+  const isDescriptor = parameter ? !isOfClients(parameter.parent, migration) : isDescriptorType(type);
+  if (generatedOf(service, migration) || !isDescriptor) return text;
+  migration.todo(
+    service,
+    `${service.getText()} is a descriptor: add the definition that is generated, such as GreetServiceDef`,
+  );
+  const as = migration.typed(` as unknown as ${anyService(service, migration)}`);
+  return `${text}${as}`;
+}
+
+/** Reports whether a type is that of services or methods as descriptors, and of no one in particular. */
 export function isDescriptorType({ symbol, aliasSymbol }: ts.Type): boolean {
-  return symbol?.name === "DescService" || aliasSymbol?.name === "GenService";
+  const name = aliasSymbol?.name ?? symbol?.name;
+  return name === "DescService" || name === "GenService" || name?.startsWith("DescMethod") === true;
 }
 
 /** The type parameter that a type refers to, if it is one for services. */
@@ -45,7 +62,8 @@ function parameterOf(node: ts.Node, { checker }: Migration): ts.TypeParameterDec
 
 /** Reports whether a function has clients of its type parameter, and nothing else of it. */
 function isOfClient(scope: ts.Node, migration: Migration): boolean {
-  return ts.isFunctionLike(scope) && has(scope, CLIENTS, migration) && !has(scope, ["ServiceImpl"], migration);
+  if (!ts.isFunctionLike(scope) || !isOfClients(scope, migration)) return false;
+  return has(scope, CLIENTS, migration) && !has(scope, ["ServiceImpl"], migration);
 }
 
 const known = new WeakMap<ts.Node, boolean>();
@@ -63,9 +81,17 @@ export function isOfClients(scope: ts.Node, migration: Migration): boolean {
       (ts.isInterfaceDeclaration(declaration) || ts.isClassLike(declaration) || ts.isTypeAliasDeclaration(declaration));
     return isGeneric === true && !declaration.getSourceFile().isDeclarationFile && isOfClients(declaration, migration);
   };
-  const found = has(scope, [...CLIENTS, "ServiceImpl"], migration) || contains(scope, isOther);
+  const isFound = has(scope, [...CLIENTS, "ServiceImpl"], migration) || contains(scope, isOther);
+  const found = isFound && !(ts.isFunctionLike(scope) && contains(scope, (node) => isOfDescriptor(node, migration)));
   known.set(scope, found);
   return found;
+}
+
+/** Reports whether a type has a type parameter for services, and stays one of descriptors: `StrictClient<T>`. */
+function isOfDescriptor(node: ts.Node, migration: Migration): boolean {
+  if (!ts.isTypeReferenceNode(node) || !node.typeArguments?.some((one) => parameterOf(one, migration))) return false;
+  const declaration = migration.declared(node.typeName);
+  return declaration !== undefined && !migration.isDeclaredOld(declaration) && !isOfClients(declaration, migration);
 }
 
 function has(scope: ts.Node, names: readonly string[], migration: Migration): boolean {

@@ -1,8 +1,7 @@
 /** Routes that are added to a router of Connect for ECMAScript: services, and single methods. */
 import { ts } from "ts-morph";
-import { isDescriptorType } from "./connect-generics.ts";
+import { printService } from "./connect-generics.ts";
 import { isLiteral } from "./connect-options.ts";
-import { anyService, generatedOf } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
 
 export function addArguments(call: ts.CallExpression, migration: Migration): string {
@@ -15,19 +14,6 @@ export function addArguments(call: ts.CallExpression, migration: Migration): str
   ]
     .filter((one) => one !== undefined)
     .join(", ");
-}
-
-/** A service, or the descriptor of one that is known at run time, for which there is no code. */
-function printService(service: ts.Expression, migration: Migration): string {
-  const text = migration.print(service);
-  const type = migration.checker.getTypeAtLocation(service).getNonNullableType();
-  if (generatedOf(service, migration) || !isDescriptorType(type)) return text;
-  migration.todo(
-    service,
-    `${service.getText()} is a descriptor: add the definition that is generated, such as GreetServiceDef`,
-  );
-  const as = migration.typed(` as unknown as ${anyService(service, migration)}`);
-  return `${text}${as}`;
 }
 
 /** `router.service(GreetService, implementation)`, whose implementation may lack methods. */

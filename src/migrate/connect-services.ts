@@ -51,7 +51,9 @@ const service: Rule = (node, migration) => {
   ) {
     const of = generatedOf(node.expression.expression, migration);
     if (of && isService(of.declaration))
-      return useGenerated(`${of.name}_${node.name.text}`, "triple", of, node, migration);
+      return ts.isVariableDeclaration(node.parent) || isDescriptor(node, migration)
+        ? migration.verbatim(node)
+        : useGenerated(`${of.name}_${node.name.text}`, "triple", of, node, migration);
   }
   // A name, also in a namespace: `v1.GreetService`.
   if (!ts.isIdentifier(node) && !ts.isPropertyAccessExpression(node) && !ts.isQualifiedName(node)) return undefined;
@@ -62,26 +64,40 @@ const service: Rule = (node, migration) => {
   return ts.isShorthandPropertyAssignment(node.parent) ? `${node.getText()}: ${name}` : name;
 };
 
-/** Reports whether a service is passed as a descriptor, which it stays: `createRegistry(GreetService)`. */
+/** Reports whether a service or a method is passed as a descriptor, which it stays: `createRegistry(GreetService)`. */
 function isDescriptor(
   node: ts.Identifier | ts.PropertyAccessExpression | ts.QualifiedName,
   migration: Migration,
 ): boolean {
   const { parent } = node;
   if (ts.isTypeQueryNode(parent)) return isTypeOfDescriptor(parent, migration);
-  if (!ts.isCallExpression(parent) || parent.expression === node) return false;
+  // A value in an object or an array.
+  const isInside = ts.isPropertyAssignment(parent) || ts.isArrayLiteralExpression(parent);
+  const literal = ts.isPropertyAssignment(parent) ? parent.parent : parent;
+  if (isInside && isExpected(migration.checker.getContextualType(node as ts.Expression))) return true;
+  const type = parameterType(isInside ? literal : node, migration);
+  return isInside ? isExpected(type?.getStringIndexType() ?? type?.getNumberIndexType()) : isExpected(type, true);
+}
+
+/** Reports whether a type is that of any descriptor, or may be that of one in particular. */
+function isExpected(type: ts.Type | undefined, isAnyway = false): boolean {
+  const types = type?.isUnion() ? type.types : type ? [type] : [];
+  return types.some((one) => isDescriptorType(one) && (isAnyway || one.symbol?.name === "DescService"));
+}
+
+/** The type of the parameter that an argument is given for, or the one that a type parameter extends. */
+function parameterType(node: ts.Node, migration: Migration): ts.Type | undefined {
   const { checker } = migration;
+  const { parent } = node;
+  if (!ts.isCallExpression(parent) || parent.expression === node) return undefined;
   const declaration = checker.getResolvedSignature(parent)?.declaration;
-  if (!declaration || migration.isDeclaredOld(declaration) || isOfClients(declaration, migration)) return false;
+  if (!declaration || migration.isDeclaredOld(declaration) || isOfClients(declaration, migration)) return undefined;
   const { parameters } = declaration;
   const parameter = parameters[parent.arguments.indexOf(node as ts.Expression)] ?? parameters.at(-1);
-  if (!parameter || !ts.isParameter(parameter)) return false;
+  if (!parameter || !ts.isParameter(parameter)) return undefined;
   const written = checker.getTypeAtLocation(parameter);
-  const given = parameter.dotDotDotToken
-    ? (checker.getIndexTypeOfType(written, ts.IndexKind.Number) ?? written)
-    : written;
-  const type = checker.getBaseConstraintOfType(given) ?? given;
-  return (type.isUnion() ? type.types : [type]).some(isDescriptorType);
+  const given = parameter.dotDotDotToken ? (written.getNumberIndexType() ?? written) : written;
+  return checker.getBaseConstraintOfType(given) ?? given;
 }
 
 /** Reports whether a service is given to a type that is no one of clients: `MyService<typeof GreetService>`. */
