@@ -53,6 +53,18 @@ const ownName: Rule = (node, migration) => {
   return `Object.assign(${migration.print(left.expression)}, { name: ${migration.print(right)} })`;
 };
 
+/** A number where a `Code` is expected, which is an enum in Connect. */
+const codeNumber: Rule = (node, migration) => {
+  if (!ts.isExpression(node) || !(ts.isCallExpression(node.parent) || ts.isNewExpression(node.parent)))
+    return undefined;
+  const { checker } = migration;
+  const isNumber = checker.getTypeAtLocation(node).flags & ts.TypeFlags.Number;
+  const expected = isNumber ? checker.getContextualType(node) : undefined;
+  if (expected === undefined || migration.oldName(expected) !== "Code") return undefined;
+  const code = migration.typed(` as ${migration.imports.use(MAIN, "Code", node)}`);
+  return code === "" ? undefined : `(${migration.children(node)}${code})`;
+};
+
 function isOptional(node: ts.Expression, { checker }: Migration): boolean {
   const type = checker.getTypeAtLocation(node);
   return checker.getNonNullableType(type) !== type;
@@ -79,6 +91,9 @@ const create: Rule = (node, migration) => {
 /** The details of an error: `{ desc, value }`. */
 function detailsOf(node: ts.Expression, migration: Migration): string {
   if (!ts.isArrayLiteralExpression(node)) {
+    const element = migration.checker.getTypeAtLocation(node).getNumberIndexType();
+    if (element?.getProperty("desc") && element.getProperty("value"))
+      return `${whole(node, migration)}.map((one) => ${migration.imports.use(MAIN, "createDetail", node)}(one.desc, one.value))`;
     migration.leave(node, "details are created by createDetail(Schema, value)");
     return migration.print(node);
   }
@@ -119,4 +134,4 @@ const errorMember: Rule = (node, migration) => {
   return `new ${migration.imports.use(MAIN, "Metadata", node)}([...${error}.headers, ...${error}.trailers])`;
 };
 
-export const connectErrorRules: readonly Rule[] = [newError, ownName, create, errorMember];
+export const connectErrorRules: readonly Rule[] = [newError, codeNumber, ownName, create, errorMember];

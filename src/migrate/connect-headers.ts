@@ -1,6 +1,7 @@
 /** Metadata of Connect, which are `Headers` of the platform, and `Metadata` of triple-es. */
 import { ts } from "ts-morph";
 import type { Migration, Rule } from "./migration.ts";
+import { contains } from "./tree.ts";
 
 /** Members of Connect's types with metadata. */
 const FIELDS = ["requestHeader", "responseHeader", "responseTrailer", "header", "trailer", "metadata"];
@@ -41,6 +42,42 @@ const method: Rule = (node, migration) => {
     return `${fields}.forEach(([name, value]) => (${migration.print(callback)})(value, name))`;
   const [value, key] = callback.parameters.map(({ name }) => name.getText());
   return `${fields}.forEach(([${key ?? ""}, ${value ?? ""}]) => ${migration.print(callback.body)})`;
+};
+
+/** `new Headers(request.header)`, whose fields are copied, and `new Headers()` for a parameter that is metadata now. */
+const created: Rule = (node, migration) => {
+  if (!ts.isNewExpression(node) || node.expression.getText() !== "Headers") return undefined;
+  const given = (node.arguments ?? []).map((one) => {
+    return isMetadata(one, migration) ? `[...${migration.print(one)}]` : migration.print(one);
+  });
+  const { parent } = node;
+  const isPassed = ts.isVariableDeclaration(parent)
+    ? contains(
+        migration.file,
+        (one) => ts.isIdentifier(one) && isGiven(one, migration) && migration.declared(one) === parent,
+      )
+    : isGiven(node, migration);
+  const name = isPassed ? migration.imports.use("triple-es", "Metadata", node.expression) : "Headers";
+  return `new ${name}(${given.join(", ")})`;
+};
+
+/** Reports whether an argument is given for a parameter whose type changes. */
+function isGiven(node: ts.Expression, { checker, retyped }: Migration): boolean {
+  const { parent } = node;
+  if (!ts.isCallExpression(parent)) return false;
+  const parameter = checker.getResolvedSignature(parent)?.declaration?.parameters[parent.arguments.indexOf(node)];
+  return parameter !== undefined && retyped.has(parameter);
+}
+
+/** `headers.get(name)` where a text or `null` is expected: a field that is absent is `undefined`. */
+const nullable: Rule = (node, migration) => {
+  if (!ts.isCallExpression(node) || !isField(node, migration)) return undefined;
+  const expected = migration.checker.getContextualType(node);
+  const types = expected?.isUnion() ? expected.types : [];
+  const has = (flag: ts.TypeFlags): boolean => types.some(({ flags }) => (flags & flag) !== 0);
+  if (!has(ts.TypeFlags.Null) || has(ts.TypeFlags.Undefined)) return undefined;
+  const isOperand = ts.isBinaryExpression(node.parent) && node.parent.operatorToken.kind !== ts.SyntaxKind.EqualsToken;
+  return isOperand ? undefined : `${migration.children(node)} ?? null`;
 };
 
 /** A comparison of `headers.get(name)` with `null`, which is `undefined`. */
@@ -106,4 +143,4 @@ const iterable: Rule = (node, migration) => {
   return `(async function* () {\n${migration.indentOf(node)}  yield* ${node.arguments.map((one) => migration.print(one)).join(", ")};\n${migration.indentOf(node)}})()`;
 };
 
-export const headerRules: readonly Rule[] = [method, absent, parameter, iterable];
+export const headerRules: readonly Rule[] = [method, created, nullable, absent, parameter, iterable];

@@ -1,5 +1,6 @@
 /** Requests and responses in interceptors of Connect for ECMAScript. */
 import { ts } from "ts-morph";
+import { isDescriptorType } from "./connect-generics.ts";
 import type { Migration, Rule } from "./migration.ts";
 
 /** Members of requests in interceptors and of contexts that are in other places. */
@@ -16,8 +17,15 @@ const requestMember: Rule = (node, migration) => {
   }
   const request =
     origin?.types[0]?.includes("Response") && node.name.text === "method" ? requestOf(node, migration) : undefined;
-  if (request) return `${request}.method`;
   const of = (): string => migration.print(node.expression);
+  const [owner, member] = origin?.name.split(".") ?? [];
+  const isOwn = member === "method" && /^(?:UnaryRequest|StreamRequest|HandlerContext)$/.test(owner ?? "");
+  const method = request ? `${request}.method` : isOwn ? `${of()}.method` : undefined;
+  if (method) return isDescriptorUse(node, migration) ? descriptor(method, node, migration) : method;
+  if (member === "service" && (owner === "RequestCommon" || owner === "HandlerContext"))
+    return `${descriptor(`${of()}.method`, node, migration)}.parent`;
+  if (["input", "output"].includes(node.name.text) && isMethod(node.expression, migration))
+    return `${of()}.${node.name.text}${migration.typed("!")}`;
   if (node.name.text === "methodKind" && migration.nameOf(node.expression)) return `${of()}.kind`;
   if (origin?.name === "HandlerContext.url") return `${of()}.method.path`;
   switch (origin?.types[0] === "RequestCommon" && origin.name) {
@@ -32,6 +40,36 @@ const requestMember: Rule = (node, migration) => {
   if (origin !== undefined && origin.types.length > 1 && node.name.text === "message")
     return `(${of()}.stream ? ${of()}.messages : ${of()}.message)`;
   return undefined;
+};
+
+function isMethod(node: ts.Expression, migration: Migration): boolean {
+  return /^(?:UnaryRe|StreamRe|HandlerContext)\w*\.method$/.test(migration.nameOf(node) ?? "");
+}
+
+/** Reports whether a method is passed as a descriptor, or a member is read that only a descriptor has. */
+function isDescriptorUse(node: ts.PropertyAccessExpression, { checker }: Migration): boolean {
+  const { parent } = node;
+  if (ts.isPropertyAccessExpression(parent))
+    return !["name", "deprecated", "methodKind", "input", "output"].includes(parent.name.text);
+  if (!ts.isCallExpression(parent)) return false;
+  const expected = checker.getContextualType(node);
+  const isOfDescriptors = checker
+    .getResolvedSignature(parent)
+    ?.declaration?.getSourceFile()
+    .fileName.includes("/@bufbuild/");
+  return isOfDescriptors || (expected !== undefined && isDescriptorType(expected));
+}
+
+function descriptor(method: string, node: ts.Node, migration: Migration): string {
+  return `${migration.imports.use("triple-es", "descriptorOf", node)}(${method})${migration.typed("!")}`;
+}
+
+/** `{ service: request.service, method: request.method }` of a response, which has neither. */
+const responseMember: Rule = (node, migration) => {
+  if (!ts.isPropertyAssignment(node) && !ts.isShorthandPropertyAssignment(node)) return undefined;
+  if (!["service", "method"].includes(node.name.getText())) return undefined;
+  const name = ts.isPropertyAssignment(node) ? migration.nameOf(node.name) : migration.shorthand(node);
+  return name?.includes("Response") ? "" : undefined;
 };
 
 /** `log(request.message)`, whose type is `object` now, where a `Message` is expected. */
@@ -61,4 +99,4 @@ function requestOf(node: ts.Node, migration: Migration): string | undefined {
   return undefined;
 }
 
-export const interceptorRules: readonly Rule[] = [requestMessage, requestMember];
+export const interceptorRules: readonly Rule[] = [requestMessage, requestMember, responseMember];

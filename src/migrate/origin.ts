@@ -62,7 +62,9 @@ export class Origins {
       this.#checker.getContextualType(literal),
     ];
     // A value may be one of several types, such as the options of a plugin, or a function that returns them.
-    const all = types.flatMap((type) => (type?.isUnion() ? [type.getNonNullableType(), ...type.types] : (type ?? [])));
+    const all = [...types.filter((type) => !type?.isUnion()), ...types].flatMap((type) =>
+      type?.isUnion() ? [type.getNonNullableType(), ...type.types] : (type ?? []),
+    );
     return all.map((type) => type.getProperty(name)).find((one) => one !== undefined);
   }
 

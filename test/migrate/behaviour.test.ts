@@ -1283,6 +1283,86 @@ export const log: Interceptor = (next) => (req) => (req.signal?.aborted ? Promis
       has: ['trailers.get("a") === null', "response.method.name", "req.context.signal?.aborted ?"],
       left: ["UnaryResponse.method is request.method"],
     },
+    "an interceptor that reads descriptors, and answers itself": {
+      source: `import { type DescMethod, type Message, getOption, toJson } from "@bufbuild/protobuf";
+import type { Interceptor, StreamResponse, UnaryResponse } from "@connectrpc/connect";
+const check = (method: DescMethod) => method.deprecated;
+const each = (messages: AsyncIterable<Message>) => messages;
+export const log: Interceptor = (next) => async (req) => {
+  if (check(req.method) || req.method.name === "") console.log(req.service, req.method.localName, getOption(req.method, {} as never));
+  if (!req.stream) console.log(toJson(req.method.input, req.message));
+  const response = await next(req);
+  if (response.stream) return { ...response, message: each(response.message) };
+  if (req.stream) return { ...(await next({ ...req, message: each(req.message) })), message: each(req.message) } as StreamResponse;
+  return { stream: false, service: req.service, method: req.method, message: response.message, header: new Headers(req.header), trailer: new Headers() } as UnaryResponse;
+};`,
+      has: [
+        "if (check(descriptorOf(req.method)!) || req.method.name === \"\") console.log(descriptorOf(req.method)!.parent, descriptorOf(req.method)!.localName, getOption(descriptorOf(req.method)!, {} as never));",
+        "toJson(req.method.input!, req.message as Message)",
+        "{ ...(await next({ ...req, messages: each(req.messages as AsyncIterable<Message>) })), messages:",
+        "return { stream: false, message: response.message, headers: new Headers([...req.headers]),",
+        'import { type DescMethod, type Message, getOption, toJson } from "@bufbuild/protobuf";',
+      ],
+    },
+    "a name that a file imports as a type": {
+      source: `import type { Message } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import type { Interceptor } from "@connectrpc/connect";
+const log = (message: Message) => console.log(message, create);
+export const logger: Interceptor = (next) => (req) => (req.stream || log(req.message), next(req));`,
+      has: ['import type { Message } from "@bufbuild/protobuf"; import { create } from "@bufbuild/protobuf";', "log(req.message as Message)"],
+    },
+    "headers for a function of metadata, and fields that may be null": {
+      source: `import type { Interceptor } from "@connectrpc/connect";
+const read = (headers: Headers): string | null => headers.get("a");
+export const auth: Interceptor = (next) => (req) => {
+  let user: string | null = null;
+  user = req.header.get("user");
+  return read(req.header) === user ? next(req) : Promise.reject(user);
+};
+const given = new Headers({ a: "b" });
+export const all = [read(given), read(new Headers()), new Headers().get("a")];`,
+      has: [
+        "read = (headers: Metadata): string | null => headers.get(\"a\") ?? null;",
+        'user = req.headers.get("user") ?? null;',
+        'given = new Metadata({ a: "b" });',
+        '[read(given), read(new Metadata()), new Headers().get("a")]',
+      ],
+    },
+    "services and methods as descriptors": {
+      source: `import type { DescMethodUnary, DescService } from "@bufbuild/protobuf";
+const catalog = <const T extends Record<string, DescService>>(services: T) => services;
+const nameOf = (method: DescMethodUnary) => method.name;
+const method = ElizaService.method.say;
+export const all = [catalog({ eliza: ElizaService }), nameOf(ElizaService.method.say), method];
+export const services: DescService[] = [ElizaService];`,
+      has: [
+        "const method = ElizaService.method.say;",
+        "[catalog({ eliza: ElizaService }), nameOf(ElizaService.method.say), method]",
+        "services: DescService[] = [ElizaService];",
+      ],
+    },
+    "a client of another type for any service": {
+      source: `import type { DescService } from "@bufbuild/protobuf";
+type Strict<T extends DescService> = { [P in keyof T["method"]]: () => void };
+const strict = <T extends DescService>(service: T): Strict<T> => createClient(service, transport) as Strict<T>;
+export const eliza = strict(ElizaService);`,
+      has: [
+        "<T extends DescService>(service: T): Strict<T> => createClient(service as unknown as ServiceDef<object, object>, transport) as Strict<T>;",
+        "strict(ElizaService)",
+      ],
+      left: ["service is a descriptor: add the definition that is generated, such as GreetServiceDef"],
+    },
+    "errors with numbers for codes, and details of a variable": {
+      source: `import { type DescMessage, type Message } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
+declare const [code, details]: [number, { desc: DescMessage; value: Message }[]];
+export const all = [new ConnectError("a", code, undefined, details), ConnectError.from("a", code)];`,
+      has: [
+        'new RpcError((code as Code), "a", { details: details.map((one) => createDetail(one.desc, one.value)) })',
+        'RpcError.from("a", (code as Code))',
+      ],
+    },
     "errors that inherit or spread their arguments": {
       source: `import { Code, ConnectError } from "@connectrpc/connect";
 class Base extends ConnectError {}
