@@ -40,6 +40,8 @@ export const DATE: RegExp =
 export const BIGINT: RegExp = /^(0|-?[1-9]\d{0,999})$/;
 /** An integer in text that a number represents exactly. */
 export const INTEGER: RegExp = /^(0|-?[1-9]\d{0,14})$/;
+/** Matches each key. */
+const ANY: RegExp = /(?:)/;
 /** The characters of base64 (RFC 4648, section 4). A repeated group would exceed the stack of engines at 2.8 MB of bytes. */
 const BASE64: RegExp = /^[A-Za-z0-9+/]*={0,2}$/;
 
@@ -174,10 +176,18 @@ export function optional(value: unknown, key: string, at: Conversion, convert: C
   return value === undefined ? undefined : { [key]: convert(value, key, at) };
 }
 
-/** An object whose keys are not declared. */
-export function record(value: unknown, key: string | number, at: Conversion, item: Convert): unknown {
-  const entries = isAbsent(value, at) ? {} : value;
-  return object(entries, key, at, (fields) => toRecord(Object.entries(fields), at, item));
+/** An object whose keys are not declared. They match the pattern. */
+export function record(
+  value: unknown,
+  key: string | number,
+  at: Conversion,
+  item: Convert,
+  pattern: RegExp = ANY,
+): unknown {
+  return object(isAbsent(value, at) ? {} : value, key, at, (fields) => {
+    for (const name of Object.keys(fields)) isKey(name, at, pattern);
+    return toRecord(Object.entries(fields), at, item);
+  });
 }
 
 /** A `Map`: an object in JSON. `toKey` converts a key of JSON that matches the pattern. */
@@ -186,7 +196,7 @@ export function map(
   key: string | number,
   at: Conversion,
   item: Convert,
-  pattern: RegExp = /(?:)/,
+  pattern: RegExp = ANY,
   toKey: (key: string) => unknown = String,
 ): unknown {
   if (!at.reads) {
@@ -198,9 +208,16 @@ export function map(
   }
   return object(isAbsent(value, at) ? {} : value, key, at, (fields) => {
     const names = Object.keys(fields);
-    for (const name of names) if (!pattern.test(name)) report(name, at, "must not be a key: it is no integer");
-    return new Map(names.map((name) => [pattern.test(name) && toKey(name), item(fields[name], name, at)]));
+    return new Map(names.map((name) => [isKey(name, at, pattern) && toKey(name), item(fields[name], name, at)]));
   });
+}
+
+/** Reports whether a name matches the pattern of keys, as an issue if not. */
+function isKey(name: string, at: Conversion, pattern: RegExp): boolean {
+  if (pattern.test(name)) return true;
+  const isInteger = pattern === INTEGER || pattern === BIGINT;
+  report(name, at, `must not be a key: it ${isInteger ? "is no integer" : `does not match ${pattern}`}`);
+  return false;
 }
 
 /** A union of types of which each has another form in JSON. */

@@ -1,5 +1,5 @@
 /** Questions about types as the compiler knows them: their names, their declarations and their parts. */
-import { Node, type Type, type TypeNode } from "ts-morph";
+import { Node, type Type, type TypeNode, ts } from "ts-morph";
 import { leavesOf } from "./rules.ts";
 
 export function membersOf(type: Type): Type[] {
@@ -74,6 +74,29 @@ export function isOfLibraryType(node: TypeNode): boolean {
   return declaration !== undefined && isOfLibrary(declaration);
 }
 
+/** The types of the keys and the values of an index signature. */
+export interface IndexTypes {
+  readonly key: Type;
+  readonly value: Type;
+}
+
+/** Returns the index signatures of a type: only that of strings, if there is one, because it includes the others. */
+export function indexesOf(type: Type): IndexTypes[] {
+  const { compilerFactory, typeChecker } = (type as unknown as { readonly _context: TypeContext })._context;
+  const all = typeChecker.compilerObject.getIndexInfosOfType(type.compilerType);
+  const ofString = all.find(({ keyType }) => keyType.flags & ts.TypeFlags.String);
+  return (ofString === undefined ? all : [ofString]).map(({ keyType, type: value }) => ({
+    key: compilerFactory.getType(keyType),
+    value: compilerFactory.getType(value),
+  }));
+}
+
+/** The part of a type of ts-morph that wraps other types. Its interface has no index signatures but those of strings and numbers. */
+interface TypeContext {
+  readonly compilerFactory: { getType(type: ts.Type): Type };
+  readonly typeChecker: { readonly compilerObject: ts.TypeChecker };
+}
+
 /** Returns the node of an array's items. */
 export function elementNode(typeNode: TypeNode | undefined): TypeNode | undefined {
   for (const leaf of leavesOf(typeNode)) {
@@ -86,7 +109,10 @@ export function elementNode(typeNode: TypeNode | undefined): TypeNode | undefine
 export function argumentNode(typeNode: TypeNode | undefined, index: number): TypeNode | undefined {
   for (const leaf of leavesOf(typeNode)) {
     if (Node.isTypeReference(leaf) && isOfLibraryType(leaf)) return leaf.getTypeArguments()[index];
-    if (Node.isTypeLiteral(leaf) && index === 1) return leaf.getIndexSignatures()[0]?.getReturnTypeNode();
+    if (Node.isTypeLiteral(leaf)) {
+      const [signature] = leaf.getIndexSignatures();
+      return index === 1 ? signature?.getReturnTypeNode() : signature?.getKeyTypeNode();
+    }
   }
   return undefined;
 }

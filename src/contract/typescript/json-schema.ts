@@ -47,10 +47,9 @@ export function jsonSchema(type: WireType, refer: (shape: NamedType) => JsonSche
       };
     }
     case "record":
-      return { type: "object", additionalProperties: of(type.value) };
     case "map": {
-      const patterns = { string: undefined, number: INTEGER.source, bigint: BIGINT.source };
-      const pattern = patterns[type.key];
+      const { kind: key } = type.key;
+      const pattern = key === "string" ? type.key.pattern : { number: INTEGER, bigint: BIGINT }[key].source;
       return { type: "object", additionalProperties: of(type.value), ...(pattern && { propertyNames: { pattern } }) };
     }
     case "object": {

@@ -90,7 +90,8 @@ class ProtoPrinter {
   readonly #previous: ReadonlyMap<string, Numbers>;
   readonly #problems: Problems;
   readonly #names = new Set<string>();
-  readonly #known = new Map<NamedType, string>();
+  /** The names of messages. A type without a name may be in an array or a map that it contains itself. */
+  readonly #known = new Map<NamedType | WireType, string>();
   /** Prints messages that others refer to. */
   readonly #queue: (() => string)[] = [];
 
@@ -183,11 +184,11 @@ class ProtoPrinter {
 
   /** Returns the name of a message that is declared once. */
   #declared(given: WireType, name: string, print: (own: string) => string): string {
-    const shape = given.kind === "named" ? given.shape : undefined;
-    const known = shape && this.#known.get(shape);
+    const type = given.kind === "named" ? given.shape : given;
+    const known = this.#known.get(type);
     if (known !== undefined) return known;
-    const own = this.#claim(pascal(shape?.name ?? name));
-    if (shape !== undefined) this.#known.set(shape, own);
+    const own = this.#claim(pascal(given.kind === "named" ? given.shape.name : name));
+    this.#known.set(type, own);
     this.#queue.push(() => print(own));
     return own;
   }
@@ -212,7 +213,7 @@ class ProtoPrinter {
     const type = shapeOf(given);
     const isList = type.kind === "array";
     const isMap = type.kind === "record" || type.kind === "map";
-    const key = type.kind === "map" && type.key !== "string" ? "int64" : "string";
+    const key = isMap && type.key.kind !== "string" ? "int64" : "string";
     const text = isList
       ? `repeated ${this.#type(type.item, inner)}`
       : isMap

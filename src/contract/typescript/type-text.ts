@@ -19,9 +19,9 @@ export function typeText(type: WireType): string {
     case "tuple":
       return `[${type.items.map(typeText).join(", ")}]`;
     case "record":
-      return `Record<string, ${typeText(type.value)}>`;
+      return `Record<${type.key.kind}, ${typeText(type.value)}>`;
     case "map":
-      return `Map<${type.key}, ${typeText(type.value)}>`;
+      return `Map<${type.key.kind}, ${typeText(type.value)}>`;
     case "object":
       return `{ ${type.fields.map((one) => `${one.name}${one.isOptional ? "?" : ""}: ${typeText(one.type)}`).join("; ")} }`;
     case "union":
@@ -37,6 +37,9 @@ export function typeText(type: WireType): string {
 
 /** Describes the rules of a value. */
 export function limitsOf(type: WireType): string[] {
+  if (type.kind === "record" || type.kind === "map") {
+    return type.key.pattern === undefined ? [] : [`keys match ${type.key.pattern}`];
+  }
   if (type.kind !== "string" && type.kind !== "number" && type.kind !== "array") return [];
   const { min, max, int, pattern, format } = type.rules;
   const what = { string: "length ", number: "", array: "items " }[type.kind];

@@ -1,5 +1,6 @@
 /** Joins the types of a union: values of different forms are told apart by their form in JSON, objects by a constant. */
 import type { Node, Type } from "ts-morph";
+import { joinTemplates } from "./templates.ts";
 import { type Constant, type Form, formOf, type WireType } from "./wire-type.ts";
 
 /** A type of a union, as the compiler resolves it, and as it is read. */
@@ -53,7 +54,7 @@ function joinConstants(types: readonly WireType[]): WireType | undefined {
   const [only = types[0], ...others] = types.filter(({ kind }) => kind !== "constant");
   if (types.length === 1 || (others.length === 0 && only && isAny(only))) return only;
   const values = types.flatMap((type) => (type.kind === "constant" ? type.values : []));
-  if (values.length < types.length) return undefined;
+  if (values.length < types.length) return joinTemplates(types);
   return values.includes(true) && values.includes(false) ? { kind: "boolean" } : { kind: "constant", values };
 }
 

@@ -43,10 +43,11 @@ function conversion(type: WireType, value: string, key: string, nameOf: Function
     case "tuple":
       return call("t.tuple", `[${type.items.map(of).join(", ")}]`);
     case "record":
-      return call("t.record", of(type.value));
     case "map": {
-      const keys = { string: "", number: "t.INTEGER, Number", bigint: "t.BIGINT, BigInt" }[type.key];
-      return call("t.map", of(type.value), keys);
+      const { kind: key, pattern } = type.key;
+      const keys = key === "string" ? expression(pattern) : { number: "t.INTEGER", bigint: "t.BIGINT" }[key];
+      const toKey = type.kind === "record" ? "" : { string: "", number: "Number", bigint: "BigInt" }[key];
+      return call(`t.${type.kind}`, of(type.value), keys, toKey);
     }
     case "object": {
       const fields = type.fields.map((field) => `${indent}  ${fieldCode(field, nameOf, `${indent}  `)},\n`);
@@ -89,10 +90,14 @@ function rulesOf({ min, max, int, pattern, format }: ValueRules): string {
     min === undefined ? "" : `min: ${min}`,
     max === undefined ? "" : `max: ${max}`,
     int === undefined ? "" : "int: true",
-    pattern === undefined ? "" : `pattern: ${new RegExp(pattern, "u")}`,
+    pattern === undefined ? "" : `pattern: ${expression(pattern)}`,
     format === undefined ? "" : `format: ${literal(format)}`,
   ].filter((rule) => rule !== "");
   return rules.length === 0 ? "" : `{ ${rules.join(", ")} }`;
+}
+
+function expression(pattern: string | undefined): string {
+  return pattern === undefined ? "" : String(new RegExp(pattern, "u"));
 }
 
 function constant(value: Constant): string {

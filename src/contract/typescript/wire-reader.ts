@@ -8,6 +8,8 @@ import {
   elementNode,
   globalNameOf,
   hasUndefined,
+  type IndexTypes,
+  indexesOf,
   isOfLibrary,
   isOfLibraryType,
   membersOf,
@@ -17,8 +19,9 @@ import {
 } from "./compiler-types.ts";
 import type { DeclaredNames } from "./declared-names.ts";
 import { aliasesOf, hasRules, leavesOf, rulesOf, type TaggedRules } from "./rules.ts";
+import { constantPattern, templateRules } from "./templates.ts";
 import { constantOfType, joinTypes, type UnionMember } from "./unions.ts";
-import { type Form, formOf, type NamedType, type WireField, type WireType } from "./wire-type.ts";
+import { type Form, formOf, type KeyType, type NamedType, type WireField, type WireType } from "./wire-type.ts";
 
 /** The place of a type: the node of errors, and the node of the type if the source has one. */
 interface Place {
@@ -27,10 +30,12 @@ interface Place {
   readonly rules: TaggedRules;
 }
 
+const ANY_JSON = "type Json = null | boolean | number | string | Json[] | { [key: string]: Json }";
+
 /** Types that have no form in JSON, each with a replacement. */
 const REPLACEMENTS: Readonly<Record<string, string>> = {
-  any: "name the type",
-  unknown: "name the type",
+  any: `name the type, such as ${ANY_JSON}`,
+  unknown: `name the type, such as ${ANY_JSON}`,
   never: "remove it",
   undefined: "use an optional field, or null",
   void: "use null",
@@ -43,10 +48,21 @@ const MAX_DEPTH = 100;
 
 const ANY_STRING: WireType = { kind: "string", rules: {} };
 
+/** Returns a type that has the form of a type which is being read. The members of a union may contain the union. */
+function ofSameForm(type: Type): WireType {
+  const isList = (one: Type): boolean => one.isArray() || one.isReadonlyArray() || one.isTuple();
+  const members = type.isUnion() ? type.getUnionTypes() : [type];
+  if (members.every(isList)) return { kind: "tuple", items: [] };
+  const areObjects = members.every((one) => one.isObject() && !isList(one) && globalNameOf(one) === undefined);
+  return areObjects ? { kind: "object", fields: [] } : { kind: "union", types: new Map() };
+}
+
 export class WireReader {
   readonly #problems: Problems;
   readonly #names: DeclaredNames;
   readonly #named = new Map<ts.Type, NamedType>();
+  /** The types without a name that are being read. */
+  readonly #unnamed = new Map<ts.Type, NamedType>();
   #depth = 0;
 
   constructor(problems: Problems, names: DeclaredNames) {
@@ -97,10 +113,10 @@ export class WireReader {
   #readPart(type: Type, place: Place): WireType {
     const single = this.#single(type, place);
     if (single !== undefined) return single;
-    const name = nameOf(type);
-    if (name === undefined) return this.#structure(type, place);
     const known = this.#named.get(type.compilerType);
     if (known !== undefined) return { kind: "named", shape: known };
+    const name = nameOf(type);
+    if (name === undefined) return this.#withoutName(type, place);
     if (this.#depth === MAX_DEPTH) {
       return this.#fail(
         place.node,
@@ -109,7 +125,7 @@ export class WireReader {
     }
     const declaration = declarationOf(type);
     const comment = declaration !== undefined && Node.isJSDocable(declaration) ? commentOf(declaration) : [];
-    const shape: NamedType = { name, comment, type: ANY_STRING };
+    const shape: NamedType = { name, comment, type: ofSameForm(type) };
     this.#named.set(type.compilerType, shape);
     const typeNode = Node.isTypeAliasDeclaration(declaration) ? declaration.getTypeNode() : undefined;
     const rules = rulesOf(declaration, typeNode, this.#problems);
@@ -119,11 +135,34 @@ export class WireReader {
     return { kind: "named", shape };
   }
 
+  /** Reads a type without a name, such as `Readonly<Doc>`. It gets one if it contains itself. */
+  #withoutName(type: Type, place: Place): WireType {
+    const open = this.#unnamed.get(type.compilerType);
+    if (open !== undefined) {
+      this.#named.set(type.compilerType, open);
+      return { kind: "named", shape: open };
+    }
+    const args = type.getAliasTypeArguments().map((one) => nameOf(one) ?? "");
+    const name = [type.getAliasSymbol()?.getName() ?? "Type", ...args].join("");
+    const shape: NamedType = { name, comment: [], type: ofSameForm(type) };
+    this.#unnamed.set(type.compilerType, shape);
+    shape.type = this.#structure(type, place);
+    this.#unnamed.delete(type.compilerType);
+    return this.#named.has(type.compilerType) ? { kind: "named", shape } : shape.type;
+  }
+
   /** Reads a type that has no parts. */
   #single(type: Type, { node, rules }: Place): WireType | undefined {
     const base = unbranded(type);
     if (base.isTemplateLiteral() || base.getFlags() & ts.TypeFlags.StringMapping) {
-      return this.#fail(node, "a template has no form in JSON; use string with @pattern");
+      const template = base.isTemplateLiteral() ? templateRules(base) : undefined;
+      if (template === undefined) {
+        return this.#fail(node, `${base.getText()} has no form in JSON; use string with @pattern`);
+      }
+      if (rules.string?.rules.pattern !== undefined) {
+        return this.#fail(node, `${base.getText()} is a pattern already; remove the tag, or use string`);
+      }
+      return { kind: "string", rules: { ...rules.string?.rules, ...template } };
     }
     if (base.isString()) {
       return { kind: "string", rules: rules.string?.rules ?? {} };
@@ -156,7 +195,9 @@ export class WireReader {
     const global = globalNameOf(unbranded(type));
     if (global === "Date") return { kind: "date" };
     if (global === "Uint8Array") return { kind: "bytes" };
-    if (global === "Map" || global === "ReadonlyMap") return this.#map(args, place);
+    if (global === "Map" || global === "ReadonlyMap") {
+      return this.#keyed("map", { key: args[0] as Type, value: args[1] as Type }, place);
+    }
     if (global !== undefined && global !== "Record") {
       const isList = /Set$|^Iter|^ArrayLike$/.test(global);
       const remedy = isList ? "use an array" : "name the fields of an object, or use a string";
@@ -165,10 +206,9 @@ export class WireReader {
     if (type.getCallSignatures().length + type.getConstructSignatures().length > 0) {
       return this.#fail(node, "a function has no form in JSON; messages are data");
     }
-    const index = type.getStringIndexType();
-    const checker = node.getProject().getTypeChecker().compilerObject;
-    if (checker.getIndexInfosOfType(type.compilerType).length > 0 && index === undefined) {
-      return this.#fail(node, "keys of objects are strings; use an array, a Map, or { [key: string]: … }");
+    const [index, another] = indexesOf(type);
+    if (another !== undefined) {
+      return this.#fail(node, "an object has keys of one type; use { [key: string]: … }");
     }
     const properties = type.getProperties();
     const method = properties.find((one) =>
@@ -184,8 +224,9 @@ export class WireReader {
           "an object has declared fields or an index signature; put the others into a field of their own",
         );
       }
-      const value = argumentNode(typeNode, 1);
-      return { kind: "record", value: this.#present(index, this.#place(value ?? node, value)) };
+      // The rule ban-types of linters asks for `Record<string, never>` instead of `{}`.
+      if (index.value.isNever()) return { kind: "object", fields: [] };
+      return this.#keyed("record", index, place);
     }
     return { kind: "object", fields: properties.flatMap((one) => this.#field(one, node) ?? []) };
   }
@@ -251,17 +292,29 @@ export class WireReader {
     return { kind: "tuple", items };
   }
 
-  #map([key, value]: readonly Type[], { node, typeNode }: Place): WireType {
-    const base = key && unbranded(key);
-    const kind = base?.isString() ? "string" : base?.isNumber() ? "number" : base?.isBigInt() ? "bigint" : undefined;
-    const valueNode = argumentNode(typeNode, 1);
-    if (kind === undefined) {
-      return this.#fail(
-        argumentNode(typeNode, 0) ?? node,
-        "the keys of a Map are string, number or bigint; use an array of pairs",
-      );
+  #keyed(kind: "record" | "map", types: IndexTypes, { node, typeNode }: Place): WireType {
+    const [keyNode, valueNode] = [argumentNode(typeNode, 0), argumentNode(typeNode, 1)];
+    const key = this.#present(types.key, this.#place(keyNode ?? node, keyNode));
+    const value = this.#present(types.value, this.#place(valueNode ?? node, valueNode));
+    return { kind, key: this.#key(key, keyNode ?? node, kind), value };
+  }
+
+  /** Converts the type of keys to what can be checked of them. */
+  #key(type: WireType, node: Node, kind: "record" | "map"): KeyType {
+    if (type.kind === "named") return this.#key(type.shape.type, node, kind);
+    if (type.kind === "bigint") return { kind: "bigint" };
+    if (type.kind === "constant" && formOf(type) === "string") {
+      return { kind: "string", pattern: constantPattern(type.values) };
     }
-    return { kind: "map", key: kind, value: this.#present(value as Type, this.#place(valueNode ?? node, valueNode)) };
+    if (type.kind !== "string" && type.kind !== "number") {
+      const remedy = kind === "map" ? "use an array of pairs" : "use a Map, or an array of pairs";
+      this.#problems.error(node, `keys are string, number or bigint; ${remedy}`);
+      return { kind: "string" };
+    }
+    const { min, max, pattern } = type.rules;
+    const isLimited = min !== undefined || max !== undefined;
+    if (isLimited) this.#problems.error(node, "keys have no tags but @pattern and @format; use an array of objects");
+    return { kind: type.kind, pattern };
   }
 
   /** Reads a union, whose members are those of the source, or all members of these where they are unions that mix. */

@@ -25,14 +25,20 @@ export type WireType =
   | { readonly kind: "constant"; readonly values: readonly Constant[] }
   | { readonly kind: "array"; readonly item: WireType; readonly rules: ValueRules }
   | { readonly kind: "tuple"; readonly items: readonly WireType[] }
-  | { readonly kind: "record"; readonly value: WireType }
-  | { readonly kind: "map"; readonly key: "string" | "number" | "bigint"; readonly value: WireType }
+  | { readonly kind: "record" | "map"; readonly key: KeyType; readonly value: WireType }
   | { readonly kind: "object"; readonly fields: readonly WireField[] }
   /** Types that differ in their form. */
   | { readonly kind: "union"; readonly types: ReadonlyMap<Form, WireType> }
   /** Objects that differ in the constant of one field. */
   | { readonly kind: "tagged"; readonly tag: string; readonly types: readonly (readonly [Constant, WireType])[] }
   | { readonly kind: "named"; readonly shape: NamedType };
+
+/** The type of the keys of a record or a map. */
+export interface KeyType {
+  readonly kind: "string" | "number" | "bigint";
+  /** The expression that keys of strings match. */
+  readonly pattern?: string | undefined;
+}
 
 export interface WireField {
   readonly name: string;

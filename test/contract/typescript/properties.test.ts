@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 import { Shop_echo } from "../../../fixtures/contract/gen/shop_triple.ts";
 import { type JsonSchema, jsonSchema } from "../../../src/contract/typescript/json-schema.ts";
 import { converter } from "../../../src/contract/typescript/wire-code.ts";
-import type { NamedType, WireType } from "../../../src/contract/typescript/wire-type.ts";
+import type { KeyType, NamedType, WireType } from "../../../src/contract/typescript/wire-type.ts";
 import * as t from "../../../src/triple-contract.ts";
 import { type Conversions, conversionOf, NAMES, tree, types, valuesOf } from "./random-types.ts";
 import { everything } from "./shop.ts";
@@ -184,13 +184,17 @@ describe("the conversion of a type", () => {
     expect(() => json({ kind: "date" }, new Date(8.64e15))).toThrow("it must be a Date of the years 0 to 9999");
     expect(() => json({ kind: "bigint" }, 1)).toThrow("it must be a bigint");
     expect(() => json({ kind: "bytes" }, [1])).toThrow("it must be a Uint8Array");
-    expect(() => json({ kind: "map", key: "number", value: { kind: "boolean" } }, new Map([[0.5, true]]))).toThrow(
-      'it must not have the key "0.5"',
+    expect(() =>
+      json({ kind: "map", key: { kind: "number" }, value: { kind: "boolean" } }, new Map([[0.5, true]])),
+    ).toThrow('it must not have the key "0.5"');
+    const upper: KeyType = { kind: "string", pattern: "^[A-Z]+$" };
+    expect(() => json({ kind: "record", key: upper, value: { kind: "boolean" } }, { A: true, b: true })).toThrow(
+      "it.b must not be a key: it does not match /^[A-Z]+$/u",
     );
     expect(() => json({ kind: "array", item: { kind: "boolean" }, rules: {} }, [true, undefined])).toThrow(
       "it[1] is missing",
     );
-    expect(() => json({ kind: "record", value: { kind: "boolean" } }, { "a b": 1 })).toThrow(
+    expect(() => json({ kind: "record", key: { kind: "string" }, value: { kind: "boolean" } }, { "a b": 1 })).toThrow(
       'it["a b"] must be a boolean',
     );
   });

@@ -134,6 +134,12 @@ function messagesOf(message: string, more = ""): string {
   return proto().slice(proto().indexOf("message M"));
 }
 
+it("a map that contains itself has one message for its values", () => {
+  expect(messagesOf("{ a: D }", "export interface D { [key: string]: { b: D; c: string } }")).toBe(
+    "message M {\n  map<string, MA> a = 1;\n}\n\nmessage MA {\n  map<string, MA> b = 1;\n  optional string c = 2;\n}\n",
+  );
+});
+
 describe("the numbers of fields", () => {
   it("are kept, and never used again", () => {
     expect(messagesOf("{ a: string; bC: boolean; c: bigint }")).toBe(

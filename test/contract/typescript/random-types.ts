@@ -1,7 +1,13 @@
 /** Random types of contracts, their values and their conversion. */
 import fc, { type Arbitrary } from "fast-check";
 import { converter } from "../../../src/contract/typescript/wire-code.ts";
-import type { NamedType, ValueRules, WireField, WireType } from "../../../src/contract/typescript/wire-type.ts";
+import type {
+  KeyType,
+  NamedType,
+  ValueRules,
+  WireField,
+  WireType,
+} from "../../../src/contract/typescript/wire-type.ts";
 import * as t from "../../../src/triple-contract.ts";
 
 export interface Conversions {
@@ -57,6 +63,13 @@ const constants = fc
   .uniqueArray(fc.constantFrom("RED", "GREEN", "", "__proto__"), { minLength: 1 })
   .map((values): WireType => ({ kind: "constant", values }));
 
+const keys = fc.constantFrom<KeyType>(
+  { kind: "string" },
+  { kind: "string", pattern: "^[a-z-]+$" },
+  { kind: "number" },
+  { kind: "bigint" },
+);
+
 export const { type: types } = fc.letrec<{ type: WireType; object: WireType }>((tie) => ({
   type: fc.oneof(
     { depthSize: "small", withCrossShrink: true },
@@ -66,10 +79,8 @@ export const { type: types } = fc.letrec<{ type: WireType; object: WireType }>((
     constants,
     fc.tuple(tie("type"), limits(2)).map(([item, rules]): WireType => ({ kind: "array", item, rules })),
     fc.array(tie("type"), { maxLength: 3 }).map((items): WireType => ({ kind: "tuple", items })),
-    tie("type").map((value): WireType => ({ kind: "record", value })),
-    fc
-      .tuple(fc.constantFrom("string" as const, "number" as const, "bigint" as const), tie("type"))
-      .map(([key, value]): WireType => ({ kind: "map", key, value })),
+    fc.tuple(keys, tie("type")).map(([key, value]): WireType => ({ kind: "record", key, value })),
+    fc.tuple(keys, tie("type")).map(([key, value]): WireType => ({ kind: "map", key, value })),
     tie("object"),
     fc.tuple(strings, numbers, tie("object")).map(
       ([string, number, object]): WireType => ({
@@ -163,12 +174,16 @@ export function valuesOf(type: WireType, bounds = WIDE, depth = 0): Arbitrary<un
     case "tuple":
       return fc.tuple(...type.items.map(of));
     case "record":
-      return entries(fc.constantFrom("__proto__", "a", "constructor", ""), type.value).map((all) =>
-        Object.fromEntries(all as [string, unknown][]),
-      );
     case "map": {
-      const keys = { string: fc.string({ maxLength: 3 }), number: fc.integer(), bigint: bigints }[type.key];
-      return entries(keys as Arbitrary<unknown>, type.value).map((all) => new Map(all));
+      const { kind: key, pattern } = type.key;
+      const names =
+        type.kind === "map" ? fc.string({ maxLength: 3 }) : fc.constantFrom("__proto__", "a", "constructor", "");
+      const strings = pattern === undefined ? names : fc.stringMatching(new RegExp(pattern));
+      const all = entries(
+        { string: strings, number: fc.integer(), bigint: bigints }[key] as Arbitrary<unknown>,
+        type.value,
+      );
+      return all.map((one) => (type.kind === "map" ? new Map(one) : Object.fromEntries(one as [string, unknown][])));
     }
     case "object":
       return fc

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: types of TypeScript
 /** The reader of contracts in TypeScript: the types that it reads, and an error with a position for each other one. */
 import { describe, expect, it } from "vitest";
 import { Problems } from "../../../src/contract/model/diagnostics.ts";
@@ -117,6 +118,43 @@ describe("a type", () => {
     ["a brand of constants", '("x" | "y") & { readonly id: 1 }', "", 't.oneOf(value, key, at, ["x", "y"])'],
     ["constants that editors suggest", '"x" | "y" | (string & {})', "", 't.message("it", t.string)'],
     ["a field that is never present", "{ a?: never; b?: undefined }", "", "t.object(value, key, at, () => ({}))"],
+    [
+      "a union of a type and the type around it",
+      "N",
+      "export interface N { n: N | string; m: N | number }",
+      "{ object: convertN, string: t.string }",
+    ],
+    [
+      "a mapped type that contains itself",
+      "D",
+      "export interface D { d?: Readonly<D>; e: Map<string, Readonly<D>> }",
+      't.map(fields["e"], "e", at, convertReadonlyD),',
+    ],
+    [
+      "an alias of a union that contains itself",
+      "A",
+      'export type A = { k: "a"; a?: A } | { k: "b"; a: A | null };',
+      'a: t.isNull(fields["a"], at) ? null : convertA(fields["a"], "a", at),',
+    ],
+    ["a template", "{ a: `T-${number}` }", "", "pattern: /^T-"],
+    [
+      "a template of strings",
+      "`${string}/${string}.x`",
+      "",
+      '{ pattern: /^[^/]*\\/[\\s\\S]*\\.x$/u, format: "`${string}/${string}.x`" }',
+    ],
+    ["templates and a constant", '`a${string}` | "b"', "", "pattern: /^a[\\s\\S]*$|^(?:b)$/u"],
+    [
+      "a record whose keys have a brand",
+      "Record<Id, 1>",
+      'export type Id = string & { readonly id: "id" };',
+      "t.record(",
+    ],
+    ["a record whose keys are numbers", "Record<number, 1>", "", ", t.INTEGER)"],
+    ["a record whose keys are templates", "{ [key: `x-${string}`]: 1 }", "", ", /^x-[\\s\\S]*$/u)"],
+    ["a record whose keys have a pattern", "Record<Id, 1>", "/** @pattern ^a */\nexport type Id = string;", ", /^a/u)"],
+    ["a map whose keys are constants", "Map<K, 1>", 'export type K = "a.b" | "c";', ", /^(?:a\\.b|c)$/u)"],
+    ["a record without fields", "Record<string, never>", "", "t.object(value, key, at, () => ({}))"],
     ["a member of an enum", "{ a: E.A }", "export enum E { A = 5, B = 6 }", 't.oneOf(fields["a"], "a", at, [5])'],
   ])("is read from %s", (_, type, declarations, code) => {
     expect(codeOf(type, declarations)).toContain(code);
@@ -182,7 +220,7 @@ describe("an error", () => {
     `export interface S { m(it: ${type}): Promise<void> }\n${declarations}`;
 
   it.each([
-    [shape("any"), "1:28: error: any has no form in JSON; name the type"],
+    [shape("any"), "1:28: error: any has no form in JSON; name the type, such as type Json = null | boolean"],
     [
       shape("{ a: Money }", 'import type { Money } from "@acme/money";'),
       "1:33: error: there is no module @acme/money; if it is a path of a tsconfig, name that with --project",
@@ -208,7 +246,7 @@ describe("an error", () => {
       "export interface S { m(): Promise<Date | undefined> }",
       "1:35: error: undefined has no form in JSON; use an optional field, or null",
     ],
-    [shape("unknown"), "1:28: error: unknown has no form in JSON; name the type"],
+    [shape("unknown"), "1:28: error: unknown has no form in JSON; name the type, such as type Json = null | boolean"],
     [shape("{ a: symbol }"), "1:33: error: symbol has no form in JSON; use a string"],
     [shape("undefined"), "1:28: error: undefined has no form in JSON; use an optional field, or null"],
     [shape("Set<string>"), "1:28: error: Set has no form in JSON; use an array"],
@@ -219,13 +257,15 @@ describe("an error", () => {
     [shape("{ e: Error }"), "1:33: error: Error has no form in JSON; name the fields of an object, or use a string"],
     [shape("() => void"), "1:28: error: a function has no form in JSON; messages are data"],
     [shape("{ f(): void }"), "1:30: error: f is a function, which has no form in JSON; messages are data"],
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: a type of TypeScript
-    [shape("`a${string}`"), "1:28: error: a template has no form in JSON; use string with @pattern"],
-    [shape("Uppercase<string>"), "1:28: error: a template has no form in JSON; use string with @pattern"],
+    [shape("Uppercase<string>"), "1:28: error: Uppercase<string> has no form in JSON; use string with @pattern"],
+    [
+      shape("E", "/** @pattern a */\nexport type E = `x${number}`;"),
+      "1:28: error: `x${number}` is a pattern already; remove the tag, or use string",
+    ],
     [shape("P", "export class P { #a = 1 }"), "2:18: error: #a is not public, and messages are; use an interface"],
     [
       shape("P", "export interface P extends Array<string> {}"),
-      "1:28: error: keys of objects are strings; use an array, a Map, or { [key: string]: … }",
+      "1:28: error: P has the method toString; messages are data",
     ],
     [
       shape("P", "export class P extends Error {}"),
@@ -253,15 +293,14 @@ describe("an error", () => {
       shape("[string, ...number[]]"),
       "1:28: error: each item of a tuple is required; use an array, or null for an item that is absent",
     ],
-    [shape("Map<Date, string>"), "1:32: error: the keys of a Map are string, number or bigint; use an array of pairs"],
+    [shape("Map<Date, string>"), "1:32: error: keys are string, number or bigint; use an array of pairs"],
     [
-      shape("{ [key: number]: string }"),
-      "1:28: error: keys of objects are strings; use an array, a Map, or { [key: string]: … }",
+      shape("{ [a: number]: 1; [b: `x-${string}`]: 2 }"),
+      "1:28: error: an object has keys of one type; use { [key: string]: … }",
     ],
     [
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: a type of TypeScript
-      shape("Record<`x-${string}`, number>"),
-      "1:28: error: keys of objects are strings; use an array, a Map, or { [key: string]: … }",
+      shape("Record<E, 1>", "/** @minLength 2 */\nexport type E = string;"),
+      "1:35: error: keys have no tags but @pattern and @format; use an array of objects",
     ],
     [shape("Iterable<string>"), "1:28: error: Iterable has no form in JSON; use an array"],
     [shape("Readonly<Date>"), "1:28: error: Readonly<Date> has the method toString; messages are data"],
