@@ -1,6 +1,7 @@
 /** The interfaces of a service's client and handler, and how the kind of a method shows in the types of both. */
 import type { Declaration } from "../../print/declaration.ts";
 import { type Documented, describe } from "../../print/jsdoc.ts";
+import { propertyKey } from "../../print/literal.ts";
 
 export type MethodKind = "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
 
@@ -30,7 +31,9 @@ export function serviceInterfaces<Method extends Named>(
     doc: describe(service),
     name,
     members: () =>
-      methods.map((method) => `${describe(method, "  ")}\n  ${method.name}${signature(method)};\n`).join("\n"),
+      methods
+        .map((method) => `${describe(method, "  ")}\n  ${propertyKey(method.name)}${signature(method)};\n`)
+        .join("\n"),
   }));
 }
 

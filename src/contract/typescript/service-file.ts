@@ -110,7 +110,7 @@ function namesOf({ name, methods }: ContractService): string[] {
     `${name}Def`,
     `create${name}Client`,
     `methodsOf${name}`,
-    ...methods.map((one) => `${name}_${one.name}`),
+    ...methods.map((one) => `${name}_${one.name.replaceAll(/[.-]/g, "_")}`),
   ];
 }
 

@@ -5,7 +5,9 @@ import {
   Node,
   type SourceFile,
   SyntaxKind,
+  type Type,
   type TypeNode,
+  type TypeReferenceNode,
 } from "ts-morph";
 import { isUnsafeMethodName } from "../../print/names.ts";
 import type { Problems } from "../model/diagnostics.ts";
@@ -34,12 +36,21 @@ export function readTypeScriptContracts(files: readonly SourceFile[], problems: 
   const own = [...all].filter((file) => !file.isInNodeModules() && !isOfLibrary(file));
   const isParsed = own.map((file) => checkSyntax(file, problems)).every(Boolean);
   for (const file of own) checkPlaces(file, RULE_TAG, problems);
+  for (const node of files.flatMap((file) => [...file.getTypeAliases(), ...file.getClasses()])) {
+    if (hasTag(node, "service")) problems.error(node, "@service belongs to an interface");
+  }
   const reader = new ServiceReader(problems);
   const sorted = [...files].sort((a, b) => (a.getFilePath() < b.getFilePath() ? -1 : 1));
   const contracts = sorted.map((file): TypeScriptContract => {
     const read = (): ContractService[] => (isParsed ? readServices(file, reader) : []);
     return { file: file.getFilePath(), services: readDeep(file, problems, read) ?? [] };
   });
+  if (contracts.every(({ services }) => services.length === 0)) {
+    const all = sorted.flatMap((file) => file.getInterfaces());
+    const isGeneric = (one: InterfaceDeclaration): boolean =>
+      one.getTypeParameters().length * one.getMethods().length > 0;
+    for (const one of all) if (one.isExported() && isGeneric(one)) problems.error(one, GENERIC);
+  }
   const known = new Set<string>();
   for (const { node, wireName } of contracts.flatMap(({ services }) => services)) {
     if (known.has(wireName)) problems.error(node, `another service is called ${wireName}; name one with @service`);
@@ -62,10 +73,12 @@ function readServices(file: SourceFile, reader: ServiceReader): ContractService[
     .map((node) => reader.read(node));
 }
 
+/** Reports whether an interface is a service. A generic one is the base of others. */
 function isService(node: InterfaceDeclaration): boolean {
   return (
     hasTag(node, "service") ||
     (node.isExported() &&
+      node.getTypeParameters().length === 0 &&
       node
         .getType()
         .getProperties()
@@ -73,6 +86,8 @@ function isService(node: InterfaceDeclaration): boolean {
   );
 }
 
+const EXTEND = "give each type parameter a type: interface Users extends Crud<User> {}";
+const GENERIC = `a service cannot have type parameters; ${EXTEND}`;
 const METHODS_ONLY = "a service has methods only: write order(request: Order): Promise<Receipt>";
 
 class ServiceReader {
@@ -93,9 +108,11 @@ class ServiceReader {
       this.#problems.error(node, `a service is called like shop.v1.Shop, not ${wireName}`);
     }
     if (homeOf(node, {}).name === undefined) this.#problems.error(node, `${name} is a service and must be exported`);
-    if (node.getTypeParameters().length > 0) this.#problems.error(node, "a service cannot have type parameters");
+    if (node.getTypeParameters().length > 0) this.#problems.error(node, GENERIC);
     for (const clause of node.getHeritageClauses()) this.#names.check(clause);
     const type = node.getType();
+    const given = argumentsOfBases(node);
+    for (const argument of given.values()) this.#types.checkArgument(argument);
     const signatures = [...type.getCallSignatures(), ...type.getConstructSignatures()].map((one) =>
       one.getDeclaration(),
     );
@@ -104,7 +121,7 @@ class ServiceReader {
     const methods = type.getProperties().flatMap((property) => {
       const [declaration, again] = property.getDeclarations();
       if (declaration !== undefined && Node.isMethodSignature(declaration) && again === undefined) {
-        return [this.#method(declaration, wireName, deprecated)];
+        return [this.#method(declaration, property.getTypeAtLocation(node), given, wireName, deprecated)];
       }
       const problem =
         again === undefined ? METHODS_ONLY : "a method cannot have overloads; give each a name of its own";
@@ -123,11 +140,12 @@ class ServiceReader {
     };
   }
 
-  #method(node: MethodSignature, service: string, deprecated: boolean): ContractMethod {
-    const name = node.getName();
+  #method(node: MethodSignature, type: Type, given: Given, service: string, deprecated: boolean): ContractMethod {
+    const nameNode = node.getNameNode();
+    const name = Node.isStringLiteral(nameNode) ? nameNode.getLiteralValue() : node.getName();
     const [parameter, more] = node.getParameters();
-    if (isUnsafeMethodName(name) || !isAscii(name) || !/^[\w$]+$/.test(name)) {
-      this.#problems.error(node.getNameNode(), `a method cannot be called ${name}; use another name`);
+    if (isUnsafeMethodName(name) || !isAscii(name) || !/^[\w$-][\w$.-]*$/.test(name)) {
+      this.#problems.error(nameNode, `a method cannot be called ${name}; use another name`);
     }
     if (node.hasQuestionToken()) this.#problems.error(node, "a method of a service cannot be optional");
     if (node.getTypeParameters().length > 0) {
@@ -158,9 +176,11 @@ class ServiceReader {
       name,
       kind: kindOf(streamed !== undefined, answers !== undefined),
       parameter: Node.isIdentifier(parameter?.getNameNode()) ? parameter.getName() : "request",
-      request: requestNode && this.#message(streamed ?? requestNode),
+      request: requestNode && this.#message(streamed ?? requestNode, parameterOf(type, streamed !== undefined), given),
       response:
-        response === undefined || (response.getText() === "void" && !answers) ? undefined : this.#message(response),
+        response === undefined || (response.getText() === "void" && !answers)
+          ? undefined
+          : this.#message(response, resultOf(type), given),
       origin: `method ${service}.${name}`,
       comment: commentOf(node),
       deprecated: deprecated || hasTag(node, "deprecated"),
@@ -168,30 +188,46 @@ class ServiceReader {
     };
   }
 
-  #message(node: TypeNode): MessageType {
-    return { wire: this.#types.readMessage(node, node), text: this.#text(node) };
+  #message(node: TypeNode, type: Type | undefined, given: Given): MessageType {
+    const argument = Node.isTypeReference(node) ? given.get(declarationOfName(node)) : undefined;
+    if (argument !== undefined) return this.#message(argument, type, given);
+    return { wire: this.#types.readMessage(node, node, type), text: this.#text(node, given) };
   }
 
-  /** Returns the text of a type with the declarations of its names. */
-  #text(node: TypeNode): TypeText {
+  /** Returns the text of a type with the declarations of its names. Type parameters become the types given for them. */
+  #text(node: TypeNode, given: Given): TypeText {
     const start = node.getStart();
-    const names = [node, ...node.getDescendants()].flatMap((one) => {
-      if (Node.isTypeQuery(one) || Node.isImportTypeNode(one)) this.#problems.error(one, unnamed(one));
+    const inside: { node: TypeNode; argument: TypeNode }[] = [];
+    const nodes = [node, ...node.getDescendants()];
+    for (const one of nodes) {
+      const argument = Node.isTypeReference(one) ? given.get(declarationOfName(one)) : undefined;
+      if (argument !== undefined) inside.push({ node: one as TypeNode, argument });
+    }
+    const names = nodes.flatMap((one) => {
+      if (Node.isTypeQuery(one) || Node.isImportTypeNode(one)) this.#problems.error(one, unnamed(node));
       if (Node.isComputedPropertyName(one) && !Node.isLiteralLike(one.getExpression()))
         this.#problems.error(one, `${one.getText()} is not known to generated code; write the name itself`);
       const name = nameIn(one);
       if (name === undefined) return [];
-      const home = this.#homeOf(name);
+      const home = this.#homeOf(name, node, given);
       return home === undefined ? [] : [{ start: name.getStart() - start, end: name.getEnd() - start, home }];
     });
-    return { text: node.getText(), names };
+    return inside.reduceRight(
+      (text, { node: one, argument }) =>
+        replaced(text, one.getStart() - start, one.getEnd() - start, this.#text(argument, given)),
+      { text: node.getText(), names } satisfies TypeText as TypeText,
+    );
   }
 
-  #homeOf(name: Node): TypeHome | undefined {
+  /** Returns the declaration of a name in a type. */
+  #homeOf(name: Node, type: TypeNode, given: Given): TypeHome | undefined {
     const resolved = resolve(name);
     if (resolved.kind !== "declared" || isOfLibrary(resolved.declaration)) return undefined;
-    // The type reader refuses type parameters.
-    if (Node.isTypeParameterDeclaration(resolved.declaration)) return undefined;
+    if (Node.isTypeParameterDeclaration(resolved.declaration)) {
+      const isKnown = given.has(resolved.declaration) || resolved.declaration.getAncestors().includes(type);
+      if (!isKnown) this.#problems.error(name, `${name.getText()} is not known here; ${EXTEND}`);
+      return undefined;
+    }
     const { file, name: exported, declaredName, specifier } = homeOf(resolved.declaration, resolved);
     if (exported === undefined) {
       const isForeign = resolved.declaration.getSourceFile().isInNodeModules();
@@ -199,11 +235,69 @@ class ServiceReader {
       const problem = isNested ? "must be declared outside of a namespace" : "must be exported";
       this.#problems.error(
         name,
-        isForeign ? unnamed(name) : `${declaredName} ${problem}, because generated code imports it`,
+        isForeign ? unnamed(type) : `${declaredName} ${problem}, because generated code imports it`,
       );
     }
     return { module: specifier ?? file, name: exported ?? declaredName, localName: declaredName };
   }
+}
+
+/** The types that an interface gives for the type parameters of its bases. */
+type Given = ReadonlyMap<Node | undefined, TypeNode>;
+
+function argumentsOfBases(
+  node: InterfaceDeclaration,
+  given = new Map<Node | undefined, TypeNode>(),
+  seen = new Set<Node>(),
+): Given {
+  seen.add(node);
+  for (const clause of node.getExtends()) {
+    const resolved = resolve(clause.getExpression());
+    const base = resolved.kind === "declared" ? resolved.declaration : undefined;
+    if (!Node.isInterfaceDeclaration(base) || seen.has(base)) continue;
+    const args = clause.getTypeArguments();
+    for (const [index, parameter] of base.getTypeParameters().entries()) {
+      const argument = args[index] ?? parameter.getDefault();
+      if (argument !== undefined && !given.has(parameter)) given.set(parameter, argument);
+    }
+    argumentsOfBases(base, given, seen);
+  }
+  return given;
+}
+
+function declarationOfName(node: TypeReferenceNode): Node | undefined {
+  return node.getTypeName().getSymbol()?.getDeclarations().find(Node.isTypeParameterDeclaration);
+}
+
+/** Replaces a part of a text by that of another type. */
+function replaced({ text, names }: TypeText, start: number, end: number, by: TypeText): TypeText {
+  const inner = /^[\w.]+$/.test(by.text) ? by : moved({ ...by, text: `(${by.text})` }, 1);
+  const after = inner.text.length - (end - start);
+  return {
+    text: text.slice(0, start) + inner.text + text.slice(end),
+    names: [
+      ...names.filter((one) => one.end <= start),
+      ...moved(inner, start).names,
+      ...moved({ text, names: names.filter((one) => one.start >= end) }, after).names,
+    ],
+  };
+}
+
+function moved({ text, names }: TypeText, by: number): TypeText {
+  return { text, names: names.map((one) => ({ ...one, start: one.start + by, end: one.end + by })) };
+}
+
+/** Returns the type of the message in the parameter of a method, with the types given for type parameters. */
+function parameterOf(type: Type, isStream: boolean): Type | undefined {
+  const declared = type.getCallSignatures()[0]?.getParameters()[0];
+  const [declaration] = declared?.getDeclarations() ?? [];
+  const own = declaration && declared?.getTypeAtLocation(declaration);
+  return isStream ? own?.getTypeArguments()[0] : own;
+}
+
+/** Returns the type of the message in the result of a method. */
+function resultOf(type: Type): Type | undefined {
+  return type.getCallSignatures()[0]?.getReturnType().getTypeArguments()[0];
 }
 
 /** Returns the error for a type that generated code cannot import by a name. */

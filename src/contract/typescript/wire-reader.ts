@@ -70,10 +70,10 @@ export class WireReader {
     this.#names = names;
   }
 
-  /** Reads the type of a message, which a node of the source declares. */
-  readMessage(typeNode: TypeNode, declaration: Node): WireType {
+  /** Reads the type of a message, which a node of the source declares, perhaps with type parameters. */
+  readMessage(typeNode: TypeNode, declaration: Node, type = typeNode.getType()): WireType {
     if (!this.#names.check(typeNode)) return ANY_STRING;
-    return this.#present(typeNode.getType(), this.#place(typeNode, typeNode, declaration));
+    return this.#present(type, this.#place(typeNode, typeNode, declaration));
   }
 
   #place(node: Node, typeNode: TypeNode | undefined, declaration?: Node): Place {
@@ -352,16 +352,15 @@ export class WireReader {
   #checkArguments(typeNode: TypeNode | undefined): void {
     for (const leaf of leavesOf(typeNode)) {
       if (!Node.isTypeReference(leaf) || isOfLibraryType(leaf)) continue;
-      for (const argument of leaf.getTypeArguments()) {
-        const lost = aliasesOf(argument).find(hasRules);
-        if (lost !== undefined) {
-          const name = lost.getName();
-          this.#problems.error(
-            argument,
-            `the tags of ${name} are lost as an argument of a generic type; use a field of type ${name}`,
-          );
-        }
-      }
+      for (const argument of leaf.getTypeArguments()) this.checkArgument(argument);
     }
+  }
+
+  /** Reports an alias with rules in an argument of a generic type. */
+  checkArgument(argument: TypeNode): void {
+    const name = aliasesOf(argument).find(hasRules)?.getName();
+    if (name === undefined) return;
+    const problem = `the tags of ${name} are lost as an argument of a generic type; use a field of type ${name}`;
+    this.#problems.error(argument, problem);
   }
 }

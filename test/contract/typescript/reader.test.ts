@@ -201,6 +201,33 @@ it("interfaces of one name are one service, and its methods have parameters with
   ]);
 });
 
+it("methods of generic bases have the types that the service gives them", () => {
+  const { contracts, problems } = read(
+    'import type { Crud, Items } from "./b.js";\nexport interface User { id: bigint; name: string }\n' +
+      'export interface S extends Items<User>, Crud<User | null, string> { "v1.get-it"(a: bigint): Promise<void> }',
+    {
+      "b.ts": `export interface Page<T> { items: T[] }
+export interface Crud<T, K = string> { put(a: { key: K; all: T[] }): Promise<T>; watch(a: AsyncIterable<T>): AsyncIterable<Page<T>> }
+export interface Items<V, I = Omit<V & object, "id">> extends Named<I> { find(a: V): Promise<I[]> }
+export interface Named<N> { label(a: N): Promise<void> }`,
+    },
+  );
+  expect(problems).toEqual([]);
+  const { text } = serviceFile(contracts[0] as TypeScriptContract, "a_triple.ts", { out: "/", importExtension: "js" });
+  const signatures = text.slice(0, text.indexOf("SHandler")).match(/^ {2}\S+\(.*;$/gm);
+  expect(signatures?.map((line) => line.trim().replace(", options?: CallOptions", ""))).toEqual([
+    '"v1.get-it"(a: bigint): Promise<void>;',
+    'find(a: User): Promise<(Omit<User & object, "id">)[]>;',
+    'label(a: Omit<User & object, "id">): Promise<void>;',
+    "put(a: { key: string; all: (User | null)[] }): Promise<User | null>;",
+    "watch(a: AsyncIterable<User | null>): AsyncIterable<Page<(User | null)>>;",
+  ]);
+  expect(text).toContain('import type { Page } from "./b.js";');
+  expect(text).toContain("export const S_v1_get_it:");
+  expect(text).toContain('"v1.get-it": S_v1_get_it,');
+  expect(text).toContain('key: t.string(fields["key"], "key", at),');
+});
+
 it("names of two services stay apart", () => {
   const { contracts } = read(
     "export interface A { b_c(): Promise<void> }\nexport interface A_b { c(): Promise<void> }",
@@ -379,7 +406,27 @@ describe("an error", () => {
       "export interface S { toString(): Promise<string> }",
       "1:22: error: a method cannot be called toString; use another name",
     ],
-    ["export interface S<T> { m(): Promise<T> }", "1:1: error: a service cannot have type parameters"],
+    [
+      "export interface S<T> { m(): Promise<T> }",
+      "1:1: error: a service cannot have type parameters; give each type parameter a type: interface Users extends Crud<User> {}",
+    ],
+    [
+      'export interface C<T> { m(a: T): Promise<void> }\nexport interface S extends Pick<C<string>, "m"> {}',
+      "1:30: error: T is not known here; give each type parameter a type: interface Users extends Crud<User> {}",
+    ],
+    [
+      "/** @minLength 1 */\nexport type E = string;\nexport interface C<T> { m(a: { b: T }): Promise<void> }\nexport interface S extends C<E> {}",
+      "4:30: error: the tags of E are lost as an argument of a generic type; use a field of type E",
+    ],
+    ["export interface S { '../a'(): Promise<void> }", "1:22: error: a method cannot be called ../a; use another name"],
+    [
+      "/** @service A */\nexport type A = { m(): Promise<void> };\nexport interface S { m(): Promise<void> }",
+      "2:1: error: @service belongs to an interface",
+    ],
+    [
+      'import { z } from "p";\nexport const a = { b: 1 };\nexport interface S { m(a: z.infer<typeof a>): Promise<void> }',
+      "export type Name = z.infer<typeof a>",
+    ],
     [
       "/** @service a b */\nexport interface S { m(): Promise<void> }",
       '1:5: error: @service takes one value, but "b" follows a; begin a line with it',
