@@ -89,7 +89,8 @@ describe("a run", () => {
     expect(run("src/api.ts")).toMatchObject({
       status: 1,
       stdout: "",
-      stderr: "src/user.ts:1:31: error: any has no form in JSON; name the type\n",
+      stderr:
+        "src/user.ts:1:31: error: any has no form in JSON; name the type, such as type Json = null | boolean | number | string | Json[] | { [key: string]: Json }\n",
     });
     expect(existsSync(join(folder, "src/api_triple.ts"))).toBe(false);
     write("src/api.ts", "export interface User { name: string }\n");
