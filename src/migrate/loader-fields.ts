@@ -34,7 +34,8 @@ export function loadedField(name: ts.Node, view: View): LoadedField | undefined 
   const isGiven =
     (ts.isPropertyAssignment(name.parent) || ts.isShorthandPropertyAssignment(name.parent)) &&
     ts.isObjectLiteralExpression(literal) &&
-    name.parent.name === name;
+    name.parent.name === name &&
+    !ts.isComputedPropertyName(name);
   const type = isGiven ? view.checker.getContextualType(literal) : undefined;
   const types = type?.isUnion() ? type.types : [type];
   const given = types.flatMap((one) => one?.getProperty((name as ts.Identifier).text)?.declarations ?? [])[0];

@@ -471,6 +471,11 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "[(one && (Number(one.sku))), (one && (Number(one.limit ?? 0))), (one?.next && (Number(one?.next.sku))), one?.lots.map(Number)]",
       ],
     },
+    "a property with a computed name": {
+      source: `const name = "id";
+      client.getOrder({ ...order, [name]: "1" }, console.log);`,
+      has: ['client.getOrder({ ...order, [name]: "1" })'],
+    },
     "maps and enums of ts-protoc-gen": {
       source: `import { State, StateMap, Stock } from "../gen/stock/v1/stock_pb";
       export const sold: StateMap[keyof StateMap] = State.STATE_SOLD;
