@@ -37,6 +37,12 @@ function pathOf({ fileName }: ts.SourceFile): string {
   return fileName.replace(/(?:_grpc)?(?:_pb)?(?:\.d)?\.ts$/, "");
 }
 
+/** The package of the proto file of code of ts-proto or google-protobuf, which another package shares the names of. */
+export function packageOf(node: ts.Node): string {
+  const { text } = node.getSourceFile();
+  return /(?:protobufPackage = "|^\/\/ package: )([\w.]*)/m.exec(text)?.[1] ?? "";
+}
+
 /** The names of the messages around a nested one, which grpc-tools declares in namespaces. */
 function outerName(node: ts.Node): string {
   const { parent } = ts.isVariableDeclaration(node) ? node.parent.parent : node;

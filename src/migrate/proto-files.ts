@@ -1,18 +1,20 @@
-/** The oneofs in the .proto files of a project: code of ts-proto does not show which fields are in one. */
+/** The .proto files of a project, for what generated code does not show: the oneofs of ts-proto, and names of google-protobuf. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { protoCamelCase, safeObjectProperty } from "@bufbuild/protobuf/reflect";
 import { ts } from "ts-morph";
 
-/** A field of a oneof, with the names of protoc-gen-es. */
+/** A field, with the names of protoc-gen-es. */
 export interface ProtoField {
-  readonly oneof: string;
+  readonly oneof: string | undefined;
   readonly name: string;
+  /** True for integers of 64 bits, which are a `bigint`. */
+  readonly isBig: boolean;
   /** The place among the fields of the oneof. */
   readonly index: number;
 }
 
-/** The fields of a message that are in oneofs, by their names without underscores and capitals. */
+/** The fields of a message, by their names without underscores and capitals. */
 export type ProtoMessage = ReadonlyMap<string, ProtoField>;
 
 const TOKEN = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[\w.]+|[^\s\w]/g;
@@ -32,21 +34,25 @@ export function localName(name: string): string {
   return safeObjectProperty(protoCamelCase(name));
 }
 
+const BIG = ["int64", "uint64", "sint64", "fixed64", "sfixed64"];
+
 /** The braces around a token. */
 interface Block {
   /** The names of the messages around, joined. */
   readonly path: string;
   readonly isValue?: boolean;
-  /** The fields of the message that are in oneofs. */
   readonly fields?: Map<string, ProtoField>;
+  /** The names of the values of an enum. */
+  readonly values?: string[];
   readonly oneof?: string;
   index: number;
 }
 
-/** The messages of the .proto files in a folder, and of those in the repository around it. */
+/** The messages and enums of the .proto files in a folder, and of those in the repository around it. */
 export class ProtoFiles {
   readonly #folders: string[];
-  readonly #messages = new Map<string, ProtoMessage>();
+  readonly #messages = new Map<string, Map<string, ProtoField>>();
+  readonly #enums = new Map<string, string[]>();
 
   constructor(folder: string) {
     let top = folder;
@@ -54,14 +60,24 @@ export class ProtoFiles {
     this.#folders = existsSync(join(top, ".git")) && top !== folder ? [folder, top] : [folder];
   }
 
-  /** Returns a message by its name, in which nested ones are joined. Files are read when they are needed. */
+  /** Returns a message by its name, in which nested ones are joined. */
   message(packageName: string, name: string): ProtoMessage | undefined {
-    const key = `${packageName} ${plainName(name)}`;
-    while (!this.#messages.has(key) && this.#folders.length > 0) {
+    return this.#find(this.#messages, packageName, name);
+  }
+
+  /** Returns the names of the values of an enum. */
+  enum(packageName: string, name: string): readonly string[] | undefined {
+    return this.#find(this.#enums, packageName, name);
+  }
+
+  /** Files are read when they are needed. */
+  #find<T>(all: ReadonlyMap<string, T>, packageName: string, name: string): T | undefined {
+    const key = keyOf(packageName, name);
+    while (!all.has(key) && this.#folders.length > 0) {
       const files = ts.sys.readDirectory(this.#folders.shift() as string, [".proto"], ["**/node_modules"]);
       for (const file of files) this.#read(readFileSync(file, "utf8"));
     }
-    return this.#messages.get(key);
+    return all.get(key);
   }
 
   #read(text: string): void {
@@ -78,27 +94,38 @@ export class ProtoFiles {
         // The braces of an option's value are part of its statement.
         if (statement.includes("=")) blocks.push({ path, isValue: true, index: 0 });
         else {
-          if (word === "message") blocks.push(this.#message(packageName, path + name));
-          else if (word === "oneof" && outer) blocks.push({ ...outer, oneof: localName(name), index: 0 });
+          if (word === "message") {
+            const fields = first(this.#messages, keyOf(packageName, path + name), new Map());
+            blocks.push({ path: path + name, fields, index: 0 });
+          } else if (word === "enum") {
+            const values = first(this.#enums, keyOf(packageName, path + name), []);
+            blocks.push({ path, values, index: 0 });
+          } else if (word === "oneof" && outer) blocks.push({ ...outer, oneof: localName(name), index: 0 });
           else blocks.push({ path, index: 0 });
           statement = [];
         }
       } else if (token !== ";") statement.push(token);
       else {
         if (word === "package") packageName = name;
-        const own = statement[statement.indexOf("=") - 1];
-        if (outer?.oneof !== undefined && word !== "option" && own !== undefined)
-          outer.fields?.set(plainName(own), { oneof: outer.oneof, name: localName(own), index: outer.index++ });
+        const end = statement.indexOf("=");
+        const own = statement[end - 1];
+        if (outer && word !== "option" && own !== undefined) {
+          const isBig = BIG.includes(statement[end - 2] ?? "");
+          outer.fields?.set(plainName(own), { oneof: outer.oneof, name: localName(own), isBig, index: outer.index++ });
+          outer.values?.push(own);
+        }
         statement = [];
       }
     }
   }
+}
 
-  /** The block of a message. The first of several files that declare it counts. */
-  #message(packageName: string, path: string): Block {
-    const key = `${packageName} ${plainName(path)}`;
-    const fields = new Map<string, ProtoField>();
-    if (!this.#messages.has(key)) this.#messages.set(key, fields);
-    return { path, fields, index: 0 };
-  }
+function keyOf(packageName: string, name: string): string {
+  return `${packageName} ${plainName(name)}`;
+}
+
+/** What is declared with a name. The first of several files that declare it counts. */
+function first<T>(all: Map<string, T>, key: string, declared: T): T {
+  if (!all.has(key)) all.set(key, declared);
+  return declared;
 }

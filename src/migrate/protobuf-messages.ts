@@ -1,7 +1,6 @@
 /** Messages of google-protobuf, classes with accessors, as those of protobuf-es. */
 import { ts } from "ts-morph";
 import {
-  bareName,
   type Generated,
   generatedBy,
   generatedOf,
@@ -13,6 +12,7 @@ import {
 import type { Migration, Rule } from "./migration.ts";
 import { bigintOf, isInt64 } from "./protobuf-int64.ts";
 import { isMap, protobufMap } from "./protobuf-maps.ts";
+import { enumMember, protoField } from "./protobuf-names.ts";
 import { oneofCase, oneofOf, readOf, readOneof, unset, writtenOneof } from "./protobuf-oneofs.ts";
 import { isFunction } from "./tree.ts";
 
@@ -55,8 +55,8 @@ function typeOf(node: ts.Expression, migration: Migration): ts.Type | undefined 
 function accessor(node: ts.Node, migration: Migration) {
   if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
   const { expression: object, name: called } = node.expression;
-  const known = typeOf(object, migration)?.getProperty(called.text)?.declarations?.[0];
-  const method = migration.declared(called) ?? known;
+  const untyped = typeOf(object, migration)?.getProperty(called.text)?.declarations?.[0];
+  const method = migration.declared(called) ?? untyped;
   if (!method || !ts.isMethodDeclaration(method)) return undefined;
   const of = generatedBy(method.parent as ts.Declaration);
   if (of?.by !== "google-protobuf") return undefined;
@@ -65,9 +65,11 @@ function accessor(node: ts.Node, migration: Migration) {
   const isOfMap = rest.endsWith("Map") && (verb === "clear" || isMap(migration.checker.getTypeAtLocation(node)));
   const suffix = isList ? "List" : isOfMap ? "Map" : /_asU8$/.exec(rest)?.[0];
   const name = suffix ? rest.slice(0, -suffix.length) : rest;
-  const field = name.slice(0, 1).toLowerCase() + name.slice(1);
-  const oneof = oneofOf(of.declaration, field, migration);
-  const isBig = isNumber(method) && isInt64(of, name);
+  const plain = name.slice(0, 1).toLowerCase() + name.slice(1);
+  const known = protoField(of, of.name, name, migration);
+  const field = known?.name ?? plain;
+  const oneof = known ? known.oneof : oneofOf(of.declaration, field, migration);
+  const isBig = isNumber(method) && (known ? known.isBig : isInt64(of, name));
   const member = (prefix: string): ts.ClassElement | undefined =>
     (method.parent as ts.ClassDeclaration).members.find((one) => one.name?.getText() === prefix + name);
   const getter = member("get") as ts.MethodDeclaration | undefined;
@@ -225,8 +227,7 @@ const protobufName: Rule = (node, migration) => {
   if (ts.isTypeAliasDeclaration(declaration) && isNested)
     return `Omit<${migration.print(owner)}, "$typeName" | "$unknown">`;
   const isMember = ts.isEnumMember(declaration) || isMapped(declaration);
-  if (isMember && isNested)
-    return `${migration.print(owner)}.${bareName(of.name, declaration.parent as ts.EnumDeclaration)}`;
+  if (isMember && isNested) return `${migration.print(owner)}.${enumMember(of, migration)}`;
   const isOther = isNested ? of.name.includes("_") : isWellKnown(of) && of.name === node.text;
   const isKnown = [ts.isClassDeclaration, ts.isEnumDeclaration, ts.isVariableDeclaration].some((is) => is(declaration));
   return isOther && isKnown ? useGenerated(of.name, "pb", of, node, migration) : undefined;

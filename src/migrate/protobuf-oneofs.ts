@@ -1,7 +1,8 @@
 /** Fields of oneofs of google-protobuf, which have accessors of their own, as `{ case: "text", value }` of protobuf-es. */
 import { ts } from "ts-morph";
-import { generatedOf } from "./generated.ts";
+import { generatedBy, generatedOf } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
+import { protoField } from "./protobuf-names.ts";
 
 const SUFFIX = "Case";
 
@@ -88,6 +89,9 @@ export function writtenOneof(oneof: string, field: string, value: string): reado
 export const oneofCase: Rule = (node, migration) => {
   if (!ts.isPropertyAccessExpression(node)) return undefined;
   const of = generatedOf(node, migration);
-  const found = of?.by === "google-protobuf" && ts.isEnumMember(of.declaration) ? fieldOf(of.declaration) : undefined;
-  return found && (found.field === undefined ? "undefined" : JSON.stringify(found.field));
+  if (of?.by !== "google-protobuf" || !ts.isEnumMember(of.declaration)) return undefined;
+  const found = fieldOf(of.declaration);
+  if (found?.field === undefined) return found && "undefined";
+  const message = generatedBy(of.declaration.parent)?.name.replace(/_[^_]*$/, "") ?? "";
+  return JSON.stringify(protoField(of, message, found.field, migration)?.name ?? found.field);
 };

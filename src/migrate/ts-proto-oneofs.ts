@@ -1,12 +1,13 @@
 /** Fields of oneofs in code of ts-proto, optional fields of the message, as `{ case: "text", value }` of protobuf-es. */
 import { ts } from "ts-morph";
-import { generatedBy, isWellKnown } from "./generated.ts";
+import { generatedBy, isWellKnown, packageOf } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
 import { type ProtoField, plainName } from "./proto-files.ts";
 import { isNothing } from "./tree.ts";
 import { conversionOf, fieldOf } from "./ts-proto-fields.ts";
 
 interface Member extends ProtoField {
+  readonly oneof: string;
   readonly field: ts.PropertySignature;
   /** The functions that convert its value, if it has another type. */
   readonly conversion: ReturnType<typeof conversionOf>;
@@ -20,8 +21,7 @@ export function oneofMember(name: ts.Node, migration: Migration): Member | undef
   const field = fieldOf(name, migration);
   const of = field && ts.isInterfaceDeclaration(field.parent) ? generatedBy(field.parent) : undefined;
   if (!field?.questionToken || !of || isWellKnown(of) || field.type?.getText().includes("$case")) return undefined;
-  const [, packageName = ""] = /protobufPackage = "(.*)"/.exec(field.getSourceFile().text) ?? [];
-  const message = migration.protos.message(packageName, of.name);
+  const message = migration.protos.message(packageOf(field), of.name);
   if (message === undefined) {
     const all = listed.get(migration) ?? new Set();
     listed.set(migration, all);
@@ -30,7 +30,8 @@ export function oneofMember(name: ts.Node, migration: Migration): Member | undef
     all.add(field.parent);
   }
   const found = message?.get(plainName(field.name.getText()));
-  return found && { ...found, field, conversion: conversionOf(name, migration) };
+  if (found?.oneof === undefined) return undefined;
+  return { ...found, oneof: found.oneof, field, conversion: conversionOf(name, migration) };
 }
 
 function outer(node: ts.Node): ts.Node {

@@ -471,6 +471,15 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "[(one && (Number(one.sku))), (one && (Number(one.limit ?? 0))), (one?.next && (Number(one?.next.sku))), one?.lots.map(Number)]",
       ],
     },
+    "names that google-protobuf writes in another case than the proto file": {
+      source: `import { Bin, Level } from "../gen/bin/v1/bin_pb";
+      export const made = new Bin().setShelfid(5).setToplevel(Level.HIGHUP).setItemname("a").setParts(Bin.Parts.PARTS_ONEHALF);
+      export const isNamed = (bin: Bin) => bin.getFillCase() === Bin.FillCase.ITEMNAME && bin.getShelfid() > 0;`,
+      has: [
+        'create(BinSchema, { shelfId: BigInt(5), topLevel: Level.HighUp, fill: { case: "itemName", value: "a" }, parts: Bin_Parts.oneHalf });',
+        'bin.fill.case === "itemName" && Number(bin.shelfId) > 0;',
+      ],
+    },
     "a property with a computed name": {
       source: `const name = "id";
       client.getOrder({ ...order, [name]: "1" }, console.log);`,

@@ -1,0 +1,40 @@
+// package: bin.v1
+// file: bin/v1/bin.proto
+
+import * as jspb from "google-protobuf";
+
+export class Bin extends jspb.Message {
+  getShelfid(): number;
+  setShelfid(value: number): Bin;
+  getToplevel(): Level;
+  setToplevel(value: Level): Bin;
+  hasItemname(): boolean;
+  clearItemname(): void;
+  getItemname(): string;
+  setItemname(value: string): Bin;
+  hasItemcount(): boolean;
+  clearItemcount(): void;
+  getItemcount(): number;
+  setItemcount(value: number): Bin;
+  getParts(): Bin.Parts;
+  setParts(value: Bin.Parts): Bin;
+  getFillCase(): Bin.FillCase;
+}
+
+export namespace Bin {
+  export enum Parts {
+    PARTS_NONE = 0,
+    PARTS_ONEHALF = 1,
+  }
+
+  export enum FillCase {
+    FILL_NOT_SET = 0,
+    ITEMNAME = 3,
+    ITEMCOUNT = 4,
+  }
+}
+
+export enum Level {
+  LOW = 0,
+  HIGHUP = 1,
+}
