@@ -2,6 +2,7 @@
 import { ts } from "ts-morph";
 import { type Generated, generatedOf, useGenerated } from "./generated.ts";
 import { callRules } from "./grpc-calls.ts";
+import { classRules } from "./grpc-classes.ts";
 import { clientRules } from "./grpc-clients.ts";
 import { code, grpcErrorRules } from "./grpc-errors.ts";
 import { handlerRules } from "./grpc-handlers.ts";
@@ -36,6 +37,8 @@ const members: Record<string, string> = {
   "ServiceError.metadata": "trailers",
   "StatusObject.metadata": "trailers",
   "ServerErrorResponse.code": "=",
+  "ClientMethodDefinition.path": "=",
+  "ServerMethodDefinition.path": "=",
   "Metadata.add": "append",
   "Metadata.merge": "appendAll",
   "Metadata.remove": "delete",
@@ -133,6 +136,7 @@ export const grpcJs: Kind = createKind({
     ...streamRules,
     ...callRules,
     ...clientRules,
+    ...classRules,
     code,
     metadata,
     ...serverRules,

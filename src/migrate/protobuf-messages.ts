@@ -238,9 +238,15 @@ const protobufMember: Rule = (node, migration) => {
   const declaration = ts.isPropertyAccessExpression(node) && migration.declared(node);
   if (!declaration || !ts.isPropertySignature(declaration) || !ts.isTypeLiteralNode(declaration.parent))
     return undefined;
-  const isList = /List$/.test(node.name.text) && declaration.type?.getText().startsWith("Array<");
-  if (!isList || generatedBy(declaration)?.by !== "google-protobuf") return undefined;
-  return migration.children(node).slice(0, -"List".length);
+  const of = generatedBy(declaration);
+  const object = declaration.parent.parent;
+  if (of?.by !== "google-protobuf" || !ts.isTypeAliasDeclaration(object)) return undefined;
+  const { text } = node.name;
+  const isList = text.endsWith("List") && declaration.type?.getText().startsWith("Array<");
+  const own = isList ? text.slice(0, -"List".length) : text;
+  const message = generatedBy(object)?.name.replace(/_AsObject$/, "") ?? "";
+  const field = protoField(of, message, own, migration)?.name ?? own;
+  return migration.children(node).slice(0, -text.length) + field;
 };
 
 /** Reports whether a name is that of the class that all messages extend, as a type. */

@@ -474,10 +474,28 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
     "names that google-protobuf writes in another case than the proto file": {
       source: `import { Bin, Level } from "../gen/bin/v1/bin_pb";
       export const made = new Bin().setShelfid(5).setToplevel(Level.HIGHUP).setItemname("a").setParts(Bin.Parts.PARTS_ONEHALF);
-      export const isNamed = (bin: Bin) => bin.getFillCase() === Bin.FillCase.ITEMNAME && bin.getShelfid() > 0;`,
+      export const isNamed = (bin: Bin) => bin.getFillCase() === Bin.FillCase.ITEMNAME && bin.getShelfid() > 0;
+      export const level = (bin: Bin.AsObject) => bin.toplevel;`,
       has: [
         'create(BinSchema, { shelfId: BigInt(5), topLevel: Level.HighUp, fill: { case: "itemName", value: "a" }, parts: Bin_Parts.oneHalf });',
         'bin.fill.case === "itemName" && Number(bin.shelfId) > 0;',
+        "=> bin.topLevel;",
+      ],
+    },
+    "classes of clients that are passed on": {
+      source: `import { type Client, type ChannelCredentials, credentials, type MethodDefinition } from "@grpc/grpc-js";
+      import { ElizaServiceClient, ElizaServiceService } from "../gen/eliza/v1/eliza_grpc_pb";
+      type Constructor<T extends Client> = new (address: string, credentials: ChannelCredentials) => T;
+      export const all: Constructor<Client>[] = [];
+      export const make = <T extends Client>(Own: Constructor<T>) => new Own("localhost:1", credentials.createInsecure());
+      export const supports = ({ path }: MethodDefinition<object, object>) => path !== "";
+      export const made = make(ElizaServiceClient);
+      export const can = supports(ElizaServiceService.say);`,
+      has: [
+        "type Constructor<T extends object> = (transport: Transport) => T; export const all: Constructor<object>[] = [];",
+        'Own(createTransport({ baseUrl: "http://localhost:1" }));',
+        "({ path }: Method) => path",
+        "make(createElizaServiceClient); export const can = supports(ElizaServiceDef.methods.say);",
       ],
     },
     "a property with a computed name": {

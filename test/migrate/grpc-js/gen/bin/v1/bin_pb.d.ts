@@ -22,6 +22,11 @@ export class Bin extends jspb.Message {
 }
 
 export namespace Bin {
+  export type AsObject = {
+    shelfid: number,
+    toplevel: Level,
+  }
+
   export enum Parts {
     PARTS_NONE = 0,
     PARTS_ONEHALF = 1,
