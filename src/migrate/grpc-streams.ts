@@ -92,10 +92,14 @@ export function emitterOf(node: ts.Expression): ts.Expression {
     : node;
 }
 
-/** `this.call = client.chat()`, whose stream is written to elsewhere. */
-const duplex: Rule = (node, migration) => {
+/** `this.call = client.chat()` and `client.send(callback)`, whose streams are written to elsewhere. */
+const writable: Rule = (node, migration) => {
   const call = clientCall(node, migration);
-  return call?.type === "ClientDuplexStream" ? streamOf(call, migration) : undefined;
+  if (call?.type === "ClientDuplexStream") return streamOf(call, migration);
+  if (call?.type !== "ClientWritableStream" || !call.callback) return undefined;
+  const done = continued(newCall(call, "requests", migration), call.callback, migration);
+  const create = migration.imports.use("node:stream", "PassThrough", call.node);
+  return `((requests) => (${done}, requests))(new ${create}({ objectMode: true }))`;
 };
 
 /** The loops over responses that replace the last listeners of streams. */
@@ -265,6 +269,7 @@ const chain: Rule = (node, migration) => {
 /** Types of streams that stay those of Node. */
 const STREAMS: Readonly<Record<string, string>> = {
   ClientDuplexStream: "Duplex",
+  ClientWritableStream: "Writable",
   ServerDuplexStream: "Duplex",
   ServerWritableStream: "Writable",
 };
@@ -279,4 +284,4 @@ const streamType: Rule = (node, migration) => {
   return `AsyncIterable<${node.typeArguments?.map((one) => migration.print(one)).join(", ")}>`;
 };
 
-export const streamRules: readonly Rule[] = [streamType, write, loop, stream, emitterUse, chain, iterable, duplex];
+export const streamRules: readonly Rule[] = [streamType, write, loop, stream, emitterUse, chain, iterable, writable];

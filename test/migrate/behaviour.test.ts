@@ -482,6 +482,13 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "=> bin.topLevel;",
       ],
     },
+    "a stream of requests that is written to elsewhere": {
+      source: `import type { ClientWritableStream } from "@grpc/grpc-js";
+      export const open = (done: (error: ServiceError | null) => void): ClientWritableStream<Order> => client.placeOrders(new Metadata(), done);`,
+      has: [
+        "): Writable => ((requests) => (client.placeOrders(requests, { headers: new Metadata() }).then((response) => done(null), done), requests))(new PassThrough({ objectMode: true }));",
+      ],
+    },
     "classes of clients that are passed on": {
       source: `import { type Client, type ChannelCredentials, credentials, type MethodDefinition } from "@grpc/grpc-js";
       import { ElizaServiceClient, ElizaServiceService } from "../gen/eliza/v1/eliza_grpc_pb";
