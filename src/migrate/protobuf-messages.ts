@@ -14,6 +14,7 @@ import { bigintOf, isInt64 } from "./protobuf-int64.ts";
 import { isMap, protobufMap } from "./protobuf-maps.ts";
 import { enumMember, protoField } from "./protobuf-names.ts";
 import { oneofCase, oneofOf, readOf, readOneof, unset, writtenOneof } from "./protobuf-oneofs.ts";
+import { wellKnown } from "./protobuf-well-known.ts";
 import { isFunction } from "./tree.ts";
 
 const PROTOBUF = "@bufbuild/protobuf";
@@ -106,9 +107,11 @@ function written(found: Accessor, migration: Migration): readonly [name: string,
 }
 
 /** The value that an accessor is called with. */
-function given({ node, isList, isBig }: Accessor, migration: Migration): string {
+function given({ node, method, isList, isBig }: Accessor, migration: Migration): string {
   const [value] = node.arguments;
   const text = value ? migration.print(value) : "undefined";
+  const isText = value && migration.checker.getTypeAtLocation(value).flags & ts.TypeFlags.StringLike;
+  if (isText && method.parameters[0]?.type?.getText().includes("Uint8Array")) return `Buffer.from(${text}, "base64")`;
   if (!isBig || !value) return text;
   return isList ? `Array.from(${text}, BigInt)` : bigintOf(value, text);
 }
@@ -162,7 +165,6 @@ const protobufAccess: Rule = (node, migration) => {
   const callee = found.node.expression as ts.PropertyAccessExpression;
   const name = callee.getText();
   const object = (): string => `${migration.print(target)}${callee.questionDotToken ? "?" : ""}`;
-  const value = (): string => found.node.arguments.map((one) => migration.print(one)).join(", ");
   switch (verb) {
     case "get":
       if (name.endsWith("_asB64")) migration.leave(node, "bytes are a Uint8Array");
@@ -186,10 +188,6 @@ const protobufAccess: Rule = (node, migration) => {
       return `(${object()}.${field} !== undefined)`;
   }
   const method = callee.name.text;
-  // A field of the type Struct is an object of JSON.
-  if (method === "toJavaScript" && of.name === "Struct") return migration.print(target);
-  if (method === "fromJavaScript" && of.name === "Struct")
-    return `(${value()}${migration.typed(` as ${migration.imports.use(PROTOBUF, "JsonObject", node)}`)})`;
   if (method === "serializeBinary") return schemaCall("toBinary", of, [target], node, migration);
   if (method === "toObject") {
     migration.todo(node, "messages are objects: a list has no suffix List there");
@@ -204,13 +202,15 @@ function isPassed({ parent }: ts.Node): boolean {
   return !ts.isPropertyAccessExpression(parent) && !(ts.isVariableDeclaration(parent) && !parent.type);
 }
 
-/** `Order.deserializeBinary(bytes)`. */
+/** `Order.deserializeBinary(bytes)`, and the function itself. */
 const protobufFunction: Rule = (node, migration) => {
-  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
-  const of = classOf(node.expression.expression, migration);
-  return of && node.expression.name.text === "deserializeBinary"
-    ? schemaCall("fromBinary", of, node.arguments, node, migration)
-    : undefined;
+  const callee = ts.isCallExpression(node) ? node.expression : node;
+  if (!ts.isPropertyAccessExpression(callee) || callee.name.text !== "deserializeBinary") return undefined;
+  const of = classOf(callee.expression, migration);
+  if (of === undefined) return undefined;
+  if (ts.isCallExpression(node)) return schemaCall("fromBinary", of, node.arguments, node, migration);
+  const call = `${migration.imports.use(PROTOBUF, "fromBinary", node)}(${schemaOf(of, node, migration)}, bytes)`;
+  return `(bytes${migration.typed(": Uint8Array")}) => ${call}`;
 };
 
 /** Names of google-protobuf that protoc-gen-es writes otherwise: those in namespaces, and those of well-known types. */
@@ -282,6 +282,7 @@ function mappedEnum(node: ts.Node, migration: Migration): string | undefined {
 
 export const protobufRules: readonly Rule[] = [
   protobufInit,
+  wellKnown,
   protobufMap,
   protobufAccess,
   protobufMember,

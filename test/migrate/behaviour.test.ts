@@ -505,6 +505,27 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "make(createElizaServiceClient); export const can = supports(ElizaServiceDef.methods.say);",
       ],
     },
+    "methods of well-known types of google-protobuf, and functions that read messages": {
+      source: `import { Any } from "google-protobuf/google/protobuf/any_pb";
+      import { Value } from "google-protobuf/google/protobuf/struct_pb";
+      import { Timestamp } from "google-protobuf/google/protobuf/timestamp_pb";
+      import { Note } from "../gen/note/v1/note_pb";
+      export const now = Timestamp.fromDate(new Date());
+      now.fromDate(new Date());
+      export const dates = (one?: Timestamp) => [now.toDate(), one?.toDate()];
+      export const json = (one: Value) => [one.toJavaScript(), Value.fromJavaScript(1)];
+      export const unpack = (any: Any) => [any.getTypeName(), any.unpack(Note.deserializeBinary, "note.v1.Note")];
+      export const read = [Note.deserializeBinary];
+      new Note().setImageData("YQ==");`,
+      has: [
+        "now = timestampFromDate(new Date()); Object.assign(now, timestampFromDate(new Date()));",
+        "[timestampDate(now), (one && (timestampDate(one)))];",
+        "[toJson(ValueSchema, one), fromJson(ValueSchema, 1 as JsonValue)];",
+        '[any.typeUrl.slice(any.typeUrl.lastIndexOf("/") + 1), anyUnpack(any, NoteSchema)];',
+        "read = [(bytes: Uint8Array) => fromBinary(NoteSchema, bytes)];",
+        'Buffer.from("YQ==", "base64")',
+      ],
+    },
     "a property with a computed name": {
       source: `const name = "id";
       client.getOrder({ ...order, [name]: "1" }, console.log);`,

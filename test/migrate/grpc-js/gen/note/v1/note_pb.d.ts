@@ -19,6 +19,7 @@ export class Note extends jspb.Message {
     getImageData_asU8(): Uint8Array;
     getImageData_asB64(): string;
     setImageData(value: Uint8Array | string): Note;
+    static deserializeBinary(bytes: Uint8Array): Note;
 
     hasParent(): boolean;
     clearParent(): void;
