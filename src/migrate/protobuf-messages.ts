@@ -160,7 +160,7 @@ const protobufAccess: Rule = (node, migration) => {
   if (isText && isInstance(node.expression, migration))
     migration.todo(node, "the text of a message is [object Object]: use toJsonString");
   const found = accessor(node, migration);
-  if (found === undefined) return protobufFunction(node, migration);
+  if (found === undefined) return undefined;
   const { verb, field, oneof, target, of } = found;
   const callee = found.node.expression as ts.PropertyAccessExpression;
   const name = callee.getText();
@@ -284,6 +284,7 @@ export const protobufRules: readonly Rule[] = [
   protobufInit,
   wellKnown,
   protobufMap,
+  protobufFunction,
   protobufAccess,
   protobufMember,
   oneofCase,

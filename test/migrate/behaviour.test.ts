@@ -515,14 +515,14 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       export const dates = (one?: Timestamp) => [now.toDate(), one?.toDate()];
       export const json = (one: Value) => [one.toJavaScript(), Value.fromJavaScript(1)];
       export const unpack = (any: Any) => [any.getTypeName(), any.unpack(Note.deserializeBinary, "note.v1.Note")];
-      export const read = [Note.deserializeBinary];
+      export const read = [Note.deserializeBinary, Note.deserializeBinary(new Uint8Array())];
       new Note().setImageData("YQ==");`,
       has: [
         "now = timestampFromDate(new Date()); Object.assign(now, timestampFromDate(new Date()));",
         "[timestampDate(now), (one && (timestampDate(one)))];",
         "[toJson(ValueSchema, one), fromJson(ValueSchema, 1 as JsonValue)];",
         '[any.typeUrl.slice(any.typeUrl.lastIndexOf("/") + 1), anyUnpack(any, NoteSchema)];',
-        "read = [(bytes: Uint8Array) => fromBinary(NoteSchema, bytes)];",
+        "read = [(bytes: Uint8Array) => fromBinary(NoteSchema, bytes), fromBinary(NoteSchema, new Uint8Array())];",
         'Buffer.from("YQ==", "base64")',
       ],
     },
