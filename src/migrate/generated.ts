@@ -97,6 +97,23 @@ function moduleOf({ path }: Generated, suffix: string, { file, checker }: Migrat
   return `${way.startsWith(".") ? way : `./${way}`}_${suffix}${extension}`;
 }
 
+/** The names that triple-es has for parts of a service in code of ts-proto, by how those end. */
+const SERVICE_PARTS = [
+  ["Client", "Client"],
+  ["Definition", "Def"],
+  ["Implementation", "Handler"],
+] as const;
+
+/** The name that the client, the definition or the implementation of a service has in triple-es. */
+export function servicePart({ by, name, declaration }: Generated): string | undefined {
+  const [end, own] = SERVICE_PARTS.find(([end]) => name.endsWith(end)) ?? [];
+  if (by !== "ts-proto" || !end) return undefined;
+  const bare = name.slice(0, -end.length);
+  // ts-proto adds "Service" to names of implementations without it.
+  const isAdded = end === "Implementation" && !declaration.getSourceFile().text.includes(`${bare}Definition`);
+  return `${isAdded ? bare.slice(0, -"Service".length) : bare}${own}`;
+}
+
 /** The type of any service. */
 export function anyService(node: ts.Node, migration: Migration): string {
   return `${migration.imports.use("triple-es", "ServiceDef", node)}<object, object>`;

@@ -1,11 +1,21 @@
 /** Messages of ts-proto, in place of which protoc-gen-es generates others. */
 import { ts } from "ts-morph";
-import { bareName, type Generated, generatedBy, generatedOf, schemaCall, schemaOf, useGenerated } from "./generated.ts";
+import {
+  bareName,
+  type Generated,
+  generatedBy,
+  generatedOf,
+  schemaCall,
+  schemaOf,
+  servicePart,
+  useGenerated,
+} from "./generated.ts";
 import { generatorOf } from "./generator.ts";
 import type { Migration, Rule } from "./migration.ts";
 import { protobufRules } from "./protobuf-messages.ts";
-import { expectedType, tsProtoField, tsProtoKeys, tsProtoOneof } from "./ts-proto-fields.ts";
+import { tsProtoField, tsProtoFieldName, tsProtoKeys, tsProtoOneof } from "./ts-proto-fields.ts";
 import { tsProtoOneofs } from "./ts-proto-oneofs.ts";
+import { expectedType } from "./ts-proto-types.ts";
 
 const PROTOBUF = "@bufbuild/protobuf";
 
@@ -83,7 +93,7 @@ function isInit(node: ts.Node, migration: Migration): boolean {
   // Fields that are spread: those that it lacks stay.
   if (ts.isSpreadAssignment(parent)) return true;
   if (ts.isObjectLiteralExpression(parent)) {
-    const type = migration.checker.getContextualType(parent);
+    const type = expectedType(parent, migration);
     const of = type?.isUnion() ? type.getNonNullableType() : type;
     const found = of && generatedType(of, migration);
     return found !== undefined && isPlain(found);
@@ -104,8 +114,10 @@ const tsProtoName: Rule = (node, migration) => {
     const of = generatedOf(node.expression, migration);
     if (of?.by === "ts-proto" && ts.isEnumDeclaration(of.declaration)) {
       const name = bareName(node.name.text, of.declaration);
-      if (name === "UNRECOGNIZED") migration.leave(node, "UNRECOGNIZED has no counterpart");
-      return `${useGenerated(of.name, "pb", of, node.expression, migration)}.${name}`;
+      const type = useGenerated(of.name, "pb", of, node.expression, migration);
+      if (name !== "UNRECOGNIZED") return `${type}.${name}`;
+      migration.leave(node, "UNRECOGNIZED has no counterpart: other values are their numbers");
+      return `(-1 as number as ${type})`;
     }
   }
   if (ts.isTypeReferenceNode(node) && node.typeName.getText() === "DeepPartial") {
@@ -118,11 +130,7 @@ const tsProtoName: Rule = (node, migration) => {
   const of = generatedOf(node, migration);
   if (of?.by !== "ts-proto") return undefined;
   if (ts.isFunctionDeclaration(of.declaration)) migration.leave(node, `${of.name} of ts-proto has no counterpart`);
-  if (
-    !(ts.isEnumDeclaration(of.declaration) || isMessage(of.declaration)) ||
-    ts.isPropertyAccessExpression(node.parent)
-  )
-    return undefined;
+  if (!isMessageOrEnum(of.declaration) || ts.isPropertyAccessExpression(node.parent)) return undefined;
   // The value of a message, which its functions are members of.
   if (ts.isInterfaceDeclaration(of.declaration) && isValue(node)) return schemaOf(of, node, migration);
   return useGenerated(of.name, "pb", of, node, migration);
@@ -130,6 +138,34 @@ const tsProtoName: Rule = (node, migration) => {
 
 function isValue({ parent }: ts.Node): boolean {
   return (ts.isExpression(parent) && !ts.isExpressionWithTypeArguments(parent)) || ts.isVariableDeclaration(parent);
+}
+
+function isMessageOrEnum(node: ts.Declaration): boolean {
+  return ts.isEnumDeclaration(node) || isMessage(node);
+}
+
+/** `export { OrderClient }`, of names that the file imports. */
+const localExports: Rule = (node, migration) => {
+  if (!ts.isNamedExports(node) || node.parent.moduleSpecifier) return undefined;
+  const parts = node.elements.map((one) => exportedPart(one, migration));
+  if (parts.every((one) => one === undefined)) return undefined;
+  const texts = node.elements.map((one, i) => parts[i] ?? migration.print(one));
+  return `{ ${texts.filter((text) => text !== "").join(", ")} }`;
+};
+
+/** The export of a part of a service. An empty one: it has no counterpart. */
+function exportedPart(node: ts.ExportSpecifier, migration: Migration): string | undefined {
+  const name = node.propertyName ?? node.name;
+  const of = generatedOf(name, migration);
+  if (of?.by !== "ts-proto" || isMessageOrEnum(of.declaration)) return undefined;
+  const symbol = migration.checker.getSymbolAtLocation(ts.getNameOfDeclaration(of.declaration) ?? name);
+  const isType = symbol !== undefined && (symbol.flags & ts.SymbolFlags.Value) === 0;
+  const part = servicePart(of);
+  if (!part && isType) migration.leave(node, `${of.name} of ts-proto has no counterpart: it is exported no more`);
+  if (!part) return isType ? "" : undefined;
+  const own = useGenerated(part, "triple", of, name, migration);
+  const text = own === node.name.text ? own : `${own} as ${node.name.text}`;
+  return isType && !node.parent.parent.isTypeOnly ? `type ${text}` : text;
 }
 
 /** `export { Order, OrderClient } from "./gen/order"`. */
@@ -141,13 +177,12 @@ function named(node: ts.ExportDeclaration, clause: ts.NamedExportBindings, migra
     const of = generatedOf(one.propertyName ?? one.name, migration);
     const { declaration } = of ?? {};
     const isType = declaration && ts.isInterfaceDeclaration(declaration);
-    const [, bare, role] = /^(\w+?)(Client|Definition)$/.exec(of?.name ?? "") ?? [];
-    const isMember = declaration && (ts.isEnumDeclaration(declaration) || isMessage(declaration));
-    if (!of || !(isMember || role)) {
-      migration.leave(one, `${one.name.text} of ts-proto has no counterpart`);
-      return undefined;
+    const isMember = declaration && isMessageOrEnum(declaration);
+    const own = of && (isMember ? of.name : servicePart(of));
+    if (!own) {
+      migration.leave(one, `${one.name.text} of ts-proto has no counterpart: it is exported no more`);
+      continue;
     }
-    const own = !isMember && role === "Definition" ? `${bare}Def` : of.name;
     const alias = own === one.name.text ? own : `${own} as ${one.name.text}`;
     names[isMember ? "pb" : "triple"].push(isType && !node.isTypeOnly ? `type ${alias}` : alias);
   }
@@ -177,9 +212,14 @@ const barrel: Rule = (node, migration) => {
   const from = (name: string): string => `export * from ${text[0]}${name}${extension}${text[0]};`;
   if (by === "grpc-tools") return from(`${base.slice(0, -"_grpc_pb".length)}_triple`);
   if (by !== "ts-proto" || !symbol) return undefined;
-  const hasServices = migration.checker
-    .getExportsOfModule(symbol)
-    .some(({ name }) => ["Definition", "Service", "Client"].some((suffix) => name.endsWith(suffix)));
+  const names = migration.checker.getExportsOfModule(symbol);
+  if (file?.fileName.includes("/google/protobuf/")) {
+    const messages = names.filter(({ declarations = [] }) => declarations.some(isMessage)).map(({ name }) => name);
+    return `export { ${messages.map((one) => `type ${one}, ${one}Schema`).join(", ")} } from ${text[0]}${PROTOBUF}/wkt${text[0]};`;
+  }
+  const hasServices = names.some(({ name }) =>
+    ["Definition", "Service", "Client"].some((suffix) => name.endsWith(suffix)),
+  );
   return [from(`${base}_pb`), ...(hasServices ? [from(`${base}_triple`)] : [])].join("\n");
 };
 
@@ -191,7 +231,9 @@ export const messageRules: readonly Rule[] = [
   tsProtoOneof,
   ...tsProtoOneofs,
   tsProtoField,
+  tsProtoFieldName,
   tsProtoKeys,
   ...protobufRules,
+  localExports,
   barrel,
 ];

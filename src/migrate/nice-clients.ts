@@ -51,11 +51,25 @@ const factoryValue: Rule = (node, migration) => {
   if (!ts.isCallExpression(node) || migration.typeName(node) !== "ClientFactory") return undefined;
   if (ts.isPropertyAccessExpression(node.parent)) return undefined;
   const middleware = middlewareOf(node, migration);
-  if (middleware === undefined) return undefined;
+  if (middleware === undefined) return usedBy(node, migration);
   const type = migration.typed(`: ${migration.imports.use(MAIN, "Transport", node)}`);
   const given = transportOf("transport", middleware);
   return `(transport${type})${type} => ${given.startsWith("{") ? `(${given})` : given}`;
 };
+
+/** `factory.use(middleware)`, if the factory is a variable that changes or is of elsewhere. */
+function usedBy({ expression, arguments: [middleware] }: ts.CallExpression, migration: Migration): string | undefined {
+  if (migration.nameOf(expression) !== "ClientFactory.use" || !middleware) return undefined;
+  const factory = migration.print((expression as ts.PropertyAccessExpression).expression);
+  const transport = migration.imports.use(MAIN, "Transport", expression);
+  const type = migration.typed(`: (transport: ${transport}) => ${transport}`);
+  const interceptor = migration.typed(`: ${migration.imports.use(MAIN, "Interceptor", expression)}`);
+  return interceptorOf(middleware, migration).reduce(
+    (before, one) =>
+      `((before${type}, interceptor${interceptor}) => (transport${migration.typed(`: ${transport}`)}) => ({ call: interceptor(before(transport).call) }))(${before}, ${one})`,
+    factory,
+  );
+}
 
 /** The options of all calls. */
 function defaultsOf(defaults: ts.Expression, migration: Migration): string {
@@ -71,7 +85,7 @@ function defaultsOf(defaults: ts.Expression, migration: Migration): string {
 
 /** The middleware of a client factory, the innermost first. */
 function middlewareOf(factory: ts.Expression, migration: Migration): string[] | undefined {
-  const chain = constantOf(factory, migration);
+  const chain = isVariable(factory, migration) ? factory : constantOf(factory, migration);
   if (!ts.isCallExpression(chain)) return undefined;
   if (migration.nameOf(chain.expression) === "createClientFactory") return [];
   if (migration.nameOf(chain.expression) !== "ClientFactory.use") return undefined;
@@ -79,6 +93,12 @@ function middlewareOf(factory: ts.Expression, migration: Migration): string[] | 
   const [middleware] = chain.arguments;
   if (!before || !middleware) return undefined;
   return [...before, ...interceptorOf(middleware, migration)];
+}
+
+/** Reports whether a variable may have other values than the first one. */
+function isVariable(node: ts.Expression, migration: Migration): boolean {
+  const { parent } = migration.declared(node) ?? {};
+  return parent !== undefined && ts.isVariableDeclarationList(parent) && !(parent.flags & ts.NodeFlags.Const);
 }
 
 /** A variable of a client factory, which its clients do not need. */

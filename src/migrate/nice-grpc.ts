@@ -24,6 +24,7 @@ const names: Record<string, string> = {
   ClientMiddleware: `${MAIN} Interceptor`,
   ServerMiddleware: `${MAIN} Interceptor`,
   Metadata: `${MAIN} Metadata`,
+  MethodDescriptor: `${MAIN} Method`,
   Server: `${NODE} Server`,
   Status: `${MAIN} Code`,
   createClientFactory: "!has no counterpart: pass interceptors to createTransport",
@@ -48,6 +49,22 @@ const members: Record<string, string> = {
 };
 
 const same = "add code message signal name";
+
+/** The method of a call: its streams and its options. */
+const method: Rule = (node, migration) => {
+  if (!ts.isPropertyAccessExpression(node)) return undefined;
+  const { expression } = node;
+  switch (migration.nameOf(node)) {
+    case "MethodDescriptor.requestStream":
+      return `["client_streaming", "bidi_streaming"].includes(${migration.print(expression)}.kind)`;
+    case "MethodDescriptor.responseStream":
+      return `["server_streaming", "bidi_streaming"].includes(${migration.print(expression)}.kind)`;
+    case "MethodDescriptor.idempotencyLevel":
+      if (!ts.isPropertyAccessExpression(expression)) return undefined;
+      return `${migration.print(expression.expression)}.idempotency?.toUpperCase()`;
+  }
+  return undefined;
+};
 
 /** `Metadata(fields)`, `context.peer`, and the option `deadline`. */
 const value: Rule = (node, migration) => {
@@ -103,6 +120,7 @@ export const niceGrpc: Kind = createKind({
     code,
     codes,
     ...niceErrorRules,
+    method,
     value,
     generated,
     ...messageRules,

@@ -111,7 +111,9 @@ const next: Rule = (node, migration) => {
   const { expression, arguments: args } = node.expression;
   const of = ts.isPropertyAccessExpression(expression) ? parameterOf(expression.expression, migration) : undefined;
   if (of === undefined) return undefined;
-  const [, options] = args;
+  const [, given] = args;
+  const value = given && migration.initializer(given);
+  const options = isOptionsLiteral(value, migration) ? value : given;
   const isOptions = (one: ts.Node): boolean => parameterOf(one, migration)?.role === "options";
   const isLiteral = options && ts.isObjectLiteralExpression(options);
   if (options && !isLiteral && !isOptions(options)) migration.todo(node, VALUES);
@@ -130,13 +132,31 @@ const next: Rule = (node, migration) => {
   return `await next(${of.request})`;
 };
 
+/** `const nextOptions = { ...options, metadata }` for `call.next`, whose members are those of the request. */
+const nextOptions: Rule = (node, migration) => {
+  if (!ts.isVariableStatement(node)) return undefined;
+  const [declaration, ...others] = node.declarationList.declarations;
+  const isAll = declaration && others.length === 0 && isOptionsLiteral(declaration.initializer, migration);
+  return isAll && !contains(migration.file, (one) => isOtherUse(one, declaration, migration)) ? "" : undefined;
+};
+
+function isOptionsLiteral(node: ts.Expression | undefined, migration: Migration): boolean {
+  const isSpread = (one: ts.Node): boolean =>
+    ts.isSpreadAssignment(one) && parameterOf(one.expression, migration)?.role === "options";
+  return node !== undefined && ts.isObjectLiteralExpression(node) && node.properties.some(isSpread);
+}
+
+function isOtherUse(one: ts.Node, of: ts.VariableDeclaration, migration: Migration): boolean {
+  return ts.isIdentifier(one) && one !== of.name && migration.declared(one) === of && !isNextArgument(one);
+}
+
 /** `options.metadata ??= Metadata()`: a request has headers. */
 const absent: Rule = (node, migration) => {
   if (!ts.isExpressionStatement(node) || !ts.isBinaryExpression(node.expression)) return undefined;
   const { left, operatorToken, right } = node.expression;
-  if (!operatorToken.getText().endsWith("=") || !isOwn(left, migration) || !ts.isCallExpression(right))
-    return undefined;
-  const isNew = migration.nameOf(right.expression) === "Metadata" && right.arguments.length === 0;
+  const isCall = ts.isCallExpression(right) || ts.isNewExpression(right);
+  if (!operatorToken.getText().endsWith("=") || !isOwn(left, migration) || !isCall) return undefined;
+  const isNew = migration.nameOf(right.expression) === "Metadata" && !right.arguments?.length;
   return isNew || isOwn(right, migration) ? "" : undefined;
 };
 
@@ -206,4 +226,4 @@ export function interceptorOf(middleware: ts.Expression, migration: Migration): 
   return [];
 }
 
-export const middlewareRules: readonly Rule[] = [middleware, middlewareType, next, absent, member];
+export const middlewareRules: readonly Rule[] = [middleware, middlewareType, next, nextOptions, absent, member];

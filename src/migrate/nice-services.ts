@@ -1,6 +1,6 @@
 /** Services in code of ts-proto for nice-grpc: definitions, implementations and types of clients. */
 import { ts } from "ts-morph";
-import { anyService, type Generated, generatedOf, serviceMember, useGenerated } from "./generated.ts";
+import { anyService, type Generated, generatedOf, serviceMember, servicePart, useGenerated } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
 
 /** Names of generated code: definitions, implementations and clients. */
@@ -37,13 +37,10 @@ const generatedType: Rule = (node, migration) => {
     of.declaration.members.some((one) => !ts.isMethodSignature(one))
   )
     return undefined;
-  if (of.name.endsWith("Client")) return useGenerated(of.name, "triple", of, node, migration);
-  if (!of.name.endsWith("Implementation")) return undefined;
+  const part = servicePart(of);
+  if (!part) return undefined;
   if (argument) migration.todo(node, "values of middleware are in context.values");
-  const bare = of.name.slice(0, -"Implementation".length);
-  // ts-proto adds "Service" to names without it.
-  const isOwn = of.declaration.getSourceFile().text.includes(`${bare}Definition`);
-  return useGenerated(`${isOwn ? bare : bare.slice(0, -"Service".length)}Handler`, "triple", of, node, migration);
+  return useGenerated(part, "triple", of, node, migration);
 };
 
 /** The service of a definition, such as `GreeterDefinition`. */

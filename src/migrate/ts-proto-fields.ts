@@ -1,54 +1,17 @@
-/** Fields of ts-proto that protobuf-es has in another form: 64-bit integers as `number`, `Date`, and oneofs. */
+/** Fields of ts-proto that protobuf-es has in another form: 64-bit integers, `Date`, `Buffer`, oneofs, and names. */
 import { ts } from "ts-morph";
 import { generatedBy, generatedOf } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
+import { localName } from "./proto-files.ts";
 import { isNothing } from "./tree.ts";
+import { argumentType, expectedType } from "./ts-proto-types.ts";
 
 const INTEGERS = ["int64", "uint64", "sint64", "fixed64", "sfixed64"];
 
+/** The functions that convert a value which is read and one which is given. An empty name: none is needed. */
 interface Conversion {
   readonly read: string;
   readonly write: string;
-}
-
-/**
- * The type of a literal in the argument of a function such as `Order.create`: by default its parameter has a type that is
- * inferred from the literal itself.
- */
-function argumentType(node: ts.Node, migration: Migration): ts.Type | undefined {
-  const { parent } = node;
-  const { checker } = migration;
-  if (ts.isCallExpression(parent) && ts.isPropertyAccessExpression(parent.expression)) {
-    const of = generatedOf(parent.expression.expression, migration);
-    return of?.by === "ts-proto" && ts.isInterfaceDeclaration(of.declaration)
-      ? checker.getTypeAtLocation(of.declaration)
-      : undefined;
-  }
-  if (ts.isPropertyAssignment(parent)) {
-    const symbol = argumentType(parent.parent, migration)?.getProperty(parent.name.getText());
-    return symbol && checker.getTypeOfSymbolAtLocation(symbol, node).getNonNullableType();
-  }
-  if (ts.isArrayLiteralExpression(parent)) return argumentType(parent, migration)?.getNumberIndexType();
-  if (ts.isSpreadAssignment(parent)) return argumentType(parent.parent, migration);
-  return ts.isParenthesizedExpression(parent) || ts.isConditionalExpression(parent) || ts.isBinaryExpression(parent)
-    ? argumentType(parent, migration)
-    : undefined;
-}
-
-/** The type of a literal that a function returns for each element, `Item[]` of `all.map((sku) => ({ sku }))`. */
-function elementType(node: ts.Node, migration: Migration): ts.Type | undefined {
-  if (ts.isParenthesizedExpression(node.parent)) return elementType(node.parent, migration);
-  const call = ts.isArrowFunction(node.parent) ? node.parent.parent : undefined;
-  const isMap = call && ts.isCallExpression(call) && ts.isPropertyAccessExpression(call.expression);
-  if (!isMap || call.expression.name.text !== "map") return undefined;
-  const type = migration.checker.getContextualType(call)?.getNonNullableType().getNumberIndexType();
-  const of = type && migration.declarationOf(type);
-  return of && ts.isInterfaceDeclaration(of) && generatedBy(of)?.by === "ts-proto" ? type : undefined;
-}
-
-/** The type that is expected of a literal. */
-export function expectedType(node: ts.ObjectLiteralExpression, migration: Migration): ts.Type | undefined {
-  return elementType(node, migration) ?? migration.checker.getContextualType(node);
 }
 
 /** The field that a property of a literal or of an access names. */
@@ -77,12 +40,13 @@ export function conversionOf(name: ts.Node, migration: Migration): Conversion | 
         return use("timestampFromDate");
       },
     };
-  if (!(type.flags & ts.TypeFlags.NumberLike)) return undefined;
+  if (type.symbol?.name === "Buffer") return { read: "Buffer.from", write: "" };
+  if (!(type.flags & (ts.TypeFlags.NumberLike | ts.TypeFlags.StringLike))) return undefined;
   const { text } = field.getSourceFile();
   const start = text.indexOf(`encode(message: ${field.parent.name.text},`);
   const encode = text.slice(start, text.indexOf("decode(", start));
   const isLong = start >= 0 && INTEGERS.some((one) => encode.includes(`.${one}(message.${field.name.getText()})`));
-  return isLong ? { read: "Number", write: "BigInt" } : undefined;
+  return isLong ? { read: type.flags & ts.TypeFlags.StringLike ? "String" : "Number", write: "BigInt" } : undefined;
 }
 
 function convert(by: string, text: string, node: ts.Expression, { checker }: Migration): string {
@@ -124,10 +88,10 @@ export const tsProtoField: Rule = (node, migration) => {
   if (ts.isPropertyAssignment(node) || ts.isShorthandPropertyAssignment(node)) {
     const by = conversionOf(node.name, migration)?.write;
     const value = ts.isPropertyAssignment(node) ? node.initializer : node.name;
-    if (by) return `${node.name.getText()}: ${givenOf(by, value, migration)}`;
+    if (by) return `${nameOf(node.name, migration)}: ${givenOf(by, value, migration)}`;
     const bound = ts.isShorthandPropertyAssignment(node) ? boundOf(node.name, migration) : undefined;
     const own = bound && conversionOf(bound, migration)?.read;
-    return own && `${node.name.getText()}: ${convert(own, node.name.getText(), value, migration)}`;
+    return own && `${nameOf(node.name, migration)}: ${convert(own, node.name.getText(), value, migration)}`;
   }
   const target = ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.EqualsToken && node.left;
   if (target && ts.isPropertyAccessExpression(target)) {
@@ -143,6 +107,26 @@ export const tsProtoField: Rule = (node, migration) => {
   if (!ts.isPropertyAccessExpression(node) || isTested(node)) return undefined;
   const by = conversionOf(node.name, migration)?.read;
   return by && convert(by, migration.children(node), node, migration);
+};
+
+/** The name of a field, which the option `snakeToCamel=false` keeps as it is in the proto file. */
+function nameOf(name: ts.Node, migration: Migration): string {
+  const text = name.getText();
+  return text.includes("_") && fieldOf(name, migration) ? localName(text) : text;
+}
+
+/** `order.order_id`, `{ order_id }` and `const { order_id } = order`. */
+export const tsProtoFieldName: Rule = (node, migration) => {
+  const name = ts.isShorthandPropertyAssignment(node) ? node.name : node;
+  if (!ts.isIdentifier(name)) return undefined;
+  const own = nameOf(name, migration);
+  if (own === name.text) return undefined;
+  const { parent } = node;
+  if (ts.isShorthandPropertyAssignment(node)) return `${own}: ${migration.print(name)}`;
+  if (ts.isPropertyAccessExpression(parent) || ts.isPropertyAssignment(parent))
+    return parent.name === node ? own : undefined;
+  if (!ts.isBindingElement(parent) || (parent.propertyName ?? parent.name) !== node) return undefined;
+  return parent.propertyName ? own : `${own}: ${name.text}`;
 };
 
 /** A oneof, `{ $case: "text", text }`, which is `{ case: "text", value }`. */

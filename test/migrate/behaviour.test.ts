@@ -906,6 +906,80 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "create(FileSchema, { name, size: BigInt(1), changedAt: changedAt })",
       ],
     },
+    "names of fields as in the proto file, 64-bit integers that are strings, and buffers": {
+      source: `import type { Block } from "../gen/file/v1/file";
+        export const sizeOf = ({ block_size }: Block, other: Block) => [block_size, other.block_size, other.data.parent];
+        export const of = (block_size: string, { data }: Block): Block => ({ block_size, data });
+        export const copy = (one: Block): Block => ({ block_size: one.block_size, data: one.data });`,
+      has: [
+        "({ blockSize: block_size }: Block, other: Block) => [String(block_size), String(other.blockSize), Buffer.from(other.data).parent]",
+        "create(BlockSchema, { blockSize: BigInt(block_size), data: Buffer.from(data) })",
+        "create(BlockSchema, { blockSize: one.blockSize, data: Buffer.from(one.data) })",
+      ],
+    },
+    "literals that variables and functions without types have": {
+      source: `import type { File } from "../gen/file/v1/file";
+        import type { Item } from "../gen/shop/v1/shop";
+        declare const take: (item: Item | undefined, files: readonly File[]) => void;
+        const one = { sku: "a", quantity: 1 };
+        let other;
+        if (one.sku) other = { sku: "b", quantity: 2 };
+        const fileOf = (name: string) => ({ name, size: 1, changedAt: new Date() });
+        function more() { return { sku: "c", quantity: 3 }; }
+        const plain = { sku: "d", quantity: 4 };
+        take(one, [fileOf("a")]); take(other, []); take(more(), []); console.log(plain);`,
+      has: [
+        'const one = create(ItemSchema, { sku: "a", quantity: 1 });',
+        'other = create(ItemSchema, { sku: "b", quantity: 2 });',
+        "=> (create(FileSchema, { name, size: BigInt(1), changedAt: timestampFromDate(new Date()) }));",
+        'return create(ItemSchema, { sku: "c", quantity: 3 });',
+        'const plain = { sku: "d", quantity: 4 };',
+      ],
+    },
+    "the value of an enum that only ts-proto has": {
+      source: `import { File_Kind } from "../gen/file/v1/file";
+        export const isKnown = (kind: File_Kind) => kind !== File_Kind.UNRECOGNIZED;`,
+      has: ["kind !== (-1 as number as File_Kind);"],
+      left: ["UNRECOGNIZED has no counterpart: other values are their numbers"],
+    },
+    "exports of parts of a service": {
+      source: `import type { ShopServiceClient } from "../gen/shop/v1/shop";
+        import { DeepPartial, ShopServiceDefinition, ShopServiceImplementation } from "../gen/shop/v1/shop";
+        export { type ShopServiceImplementation as Shop, type DeepPartial as Partly, ShopServiceDefinition as Def } from "../gen/shop/v1/shop";
+        export * from "../gen/google/protobuf/empty";
+        export { ShopServiceClient, DeepPartial, ShopServiceDefinition, ShopServiceImplementation };`,
+      has: [
+        'export { type Empty, EmptySchema } from "@bufbuild/protobuf/wkt";',
+        'export { type ShopServiceHandler as Shop, ShopServiceDef as Def } from "../gen/shop/v1/shop_triple";',
+        "export { type ShopServiceClient, ShopServiceDef as ShopServiceDefinition, type ShopServiceHandler as ShopServiceImplementation };",
+      ],
+      left: [
+        "Partly of ts-proto has no counterpart: it is exported no more",
+        "DeepPartial of ts-proto has no counterpart: it is exported no more",
+      ],
+    },
+    "a factory that changes, options of the next call, and the method of a call": {
+      source: `import { type CallOptions, createClientFactory } from "nice-grpc";
+        import type { MethodDescriptor } from "nice-grpc-common";
+        export const isStream = (method: MethodDescriptor) => method.responseStream;
+        const named = (name: string): ClientMiddleware => async function* (call, options) {
+          if (call.method.requestStream || call.method.responseStream) return yield* call.next(call.request, options);
+          options.metadata ??= new Metadata();
+          const metadata = Metadata(options.metadata);
+          if (call.method.options.idempotencyLevel !== "IDEMPOTENT") metadata.set("name", name);
+          const nextOptions: CallOptions = { ...options, metadata };
+          return yield* call.next(call.request, nextOptions);
+        };
+        let factory = createClientFactory();
+        if (process.env["NAME"]) factory = factory.use(named(process.env["NAME"]));
+        export { factory };`,
+      has: [
+        '(method: Method) => ["server_streaming", "bidi_streaming"].includes(method.kind);',
+        'if (["client_streaming", "bidi_streaming"].includes(request.method.kind) || ["server_streaming", "bidi_streaming"].includes(request.method.kind))',
+        'const metadata = request.headers; if (request.method.idempotency?.toUpperCase() !== "IDEMPOTENT") metadata.set("name", name); return await next(request);',
+        '=> ({ call: interceptor(before(transport).call) }))(factory, named(process.env["NAME"]))',
+      ],
+    },
     "values of such fields, where they are not only tested": {
       source: `import type { File } from "../gen/file/v1/file";
         export const all = (file: File) => [file.size === 5, file.size !== undefined, -file.size, file.name ? file.size : 0, file.name && file.size];`,
@@ -1067,7 +1141,7 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "values of middleware are in context.values",
         "a middleware is a method: write an Interceptor",
         "members of the context are values: request.context.values.set(key, value)",
-        "members of the context are values: request.context.values.set(key, value)",
+        "user is a value: request.context.values.set(key, user)",
       ],
     },
     "a middleware that is called in place, and a factory with another use": {

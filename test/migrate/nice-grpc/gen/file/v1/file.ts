@@ -23,5 +23,17 @@ export const File = {
   },
   decode: (): unknown => undefined,
 };
+interface Buffer extends Uint8Array {
+  readonly parent: ArrayBufferLike;
+}
+export interface Block {
+  block_size: string;
+  data: Buffer;
+}
+export const Block = {
+  encode(message: Block, writer: { int64(value: string): unknown }): unknown {
+    return writer.int64(message.block_size);
+  },
+};
 export type StoreDefinition = typeof StoreDefinition;
 export const StoreDefinition = { name: "Store", fullName: "file.v1.Store", methods: {} } as const;
