@@ -125,7 +125,8 @@ function isOnlyCreating(factory: ts.VariableDeclaration, migration: Migration): 
 const factoryType: Rule = (node, migration) => {
   if (!ts.isTypeReferenceNode(node) || migration.nameOf(node.typeName) !== "ClientFactory") return undefined;
   const type = migration.imports.use(MAIN, "Transport", node);
-  return `(transport: ${type}) => ${type}`;
+  const own = `(transport: ${type}) => ${type}`;
+  return ts.isUnionTypeNode(node.parent) ? `(${own})` : own;
 };
 
 const channel: Rule = (node, migration) => {

@@ -959,7 +959,7 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       ],
     },
     "a factory that changes, options of the next call, and the method of a call": {
-      source: `import { type CallOptions, createClientFactory } from "nice-grpc";
+      source: `import { type CallOptions, type ClientFactory, createClientFactory } from "nice-grpc";
         import type { MethodDescriptor } from "nice-grpc-common";
         export const isStream = (method: MethodDescriptor) => method.responseStream;
         const named = (name: string): ClientMiddleware => async function* (call, options) {
@@ -970,6 +970,7 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
           const nextOptions: CallOptions = { ...options, metadata };
           return yield* call.next(call.request, nextOptions);
         };
+        export let last: ClientFactory | undefined;
         let factory = createClientFactory();
         if (process.env["NAME"]) factory = factory.use(named(process.env["NAME"]));
         export { factory };`,
@@ -977,6 +978,7 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         '(method: Method) => ["server_streaming", "bidi_streaming"].includes(method.kind);',
         'if (["client_streaming", "bidi_streaming"].includes(request.method.kind) || ["server_streaming", "bidi_streaming"].includes(request.method.kind))',
         'const metadata = request.headers; if (request.method.idempotency?.toUpperCase() !== "IDEMPOTENT") metadata.set("name", name); return await next(request);',
+        "let last: ((transport: Transport) => Transport) | undefined;",
         '=> ({ call: interceptor(before(transport).call) }))(factory, named(process.env["NAME"]))',
       ],
     },
