@@ -449,3 +449,21 @@ it.each([
     expect(answered.length + refused.length).toBe(200);
   },
 );
+
+it("a router asks authorize for each call, at rest and otherwise", async () => {
+  const asked: string[] = [];
+  const authorize: Authorize = ({ method }) => void asked.push(method.name);
+  const router = createRouter({ shedLoad: true, authorize }).add(GreetServiceDef, greeter);
+  const client = createGreetServiceClient(createInMemoryTransport(router));
+  // The first call is measured, and after its turn the server rests.
+  await client.greet({ name: "1" });
+  expect(loop.deferred).toHaveLength(1);
+  for (const callback of loop.deferred.splice(0)) callback();
+  expect(loop.timers).toHaveLength(1);
+  await client.greet({ name: "2" });
+  expect(loop.deferred).toEqual([]);
+  loop.timers.pop()?.run();
+  await client.greet({ name: "3" });
+  expect(loop.deferred).toHaveLength(1);
+  expect(asked).toEqual(["Greet", "Greet", "Greet"]);
+});

@@ -222,21 +222,21 @@ export function createRouterWith(settings: RouterSettings): Router {
       for (const [index, made] of createHandlers(service, implementation, all, calls).entries()) {
         const { method } = made;
         const { call, limits } = limited(methods[index] as string, made);
+        const atRest = createAuthorize([settings.authorize, options.authorize], onError);
         const shedding = settings.shedLoad?.(method);
-        const hooks = [settings.authorize, options.authorize];
-        const atRest = createAuthorize(hooks, onError);
-        const awake = createAuthorize([shedding?.authorize, ...hooks], onError);
         const handler: Handler = {
           method,
           payload: payloadOf<Payload>(method)?.server,
           call,
           limits: { ...limits, compressMinBytes: compressMinBytes[index] as number },
-          get authorize() {
-            return shedding?.isResting() ? atRest : awake;
-          },
+          authorize: atRest,
           bodies: bodies[index] ?? [],
           csrf: options.csrf ?? true,
         };
+        if (shedding !== undefined) {
+          const awake = createAuthorize([shedding.authorize, atRest], onError);
+          Object.defineProperty(handler, "authorize", { get: () => (shedding.isResting() ? atRest : awake) });
+        }
         for (const path of [method.path, ...(handler.payload?.paths(method) ?? [])]) {
           addRoute(path, selector, handler);
         }
