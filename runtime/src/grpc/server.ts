@@ -98,7 +98,7 @@ export class GrpcServer implements ServerProtocol {
   async #serveUnary(call: GrpcCall): Promise<HttpResponse> {
     try {
       const { handler, payload } = call;
-      const authorizing = handler.authorize && authorizeCall(call);
+      const authorizing = (handler.authorize ?? handler.shedding) && authorizeCall(call);
       if (authorizing !== undefined) await authorizing;
       const body = await call.body.bytes(handler.limits.maxMessageBytes, PREFIX_BYTES, checkPrefix);
       if (call.context.onArrived !== undefined) await call.context.onArrived();

@@ -33,7 +33,9 @@ export interface RequestFormat {
 
 /** Asks the hooks of a handler, if it has some, whether the call may begin. Throws or rejects with the error of a call that may not. */
 export function authorizeCall({ handler, request, selector, context }: ServerCall): Promise<void> | undefined {
-  return handler.authorize?.({ method: handler.method, headers: request.headers, selector, context });
+  const { method, shedding } = handler;
+  const { authorize } = shedding === undefined || shedding.isResting() ? handler : shedding;
+  return authorize?.({ method, headers: request.headers, selector, context });
 }
 
 /** Counts what a message has inflated to, as long as its call holds it. Throws an `RpcError` if there is no memory for it. */

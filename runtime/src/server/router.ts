@@ -176,8 +176,7 @@ export function createRouterWith(settings: RouterSettings): Router {
     const known = routeOf(next, selector);
     if (known === undefined) routes.set(path, { selector, handler, next });
     else if (isOverload(known.handler, handler)) {
-      const overloads = [...(known.handler.overloads ?? []), handler];
-      known.handler = Object.create(known.handler, { overloads: { value: overloads } });
+      known.handler = { ...known.handler, overloads: [...(known.handler.overloads ?? []), handler] };
     } else throw new Error(`${path} has been added already`);
   }
 
@@ -222,21 +221,18 @@ export function createRouterWith(settings: RouterSettings): Router {
       for (const [index, made] of createHandlers(service, implementation, all, calls).entries()) {
         const { method } = made;
         const { call, limits } = limited(methods[index] as string, made);
-        const atRest = createAuthorize([settings.authorize, options.authorize], onError);
+        const authorize = createAuthorize([settings.authorize, options.authorize], onError);
         const shedding = settings.shedLoad?.(method);
         const handler: Handler = {
           method,
           payload: payloadOf<Payload>(method)?.server,
           call,
           limits: { ...limits, compressMinBytes: compressMinBytes[index] as number },
-          authorize: atRest,
+          authorize,
+          shedding: shedding && { ...shedding, authorize: createAuthorize([shedding.authorize, authorize], onError) },
           bodies: bodies[index] ?? [],
           csrf: options.csrf ?? true,
         };
-        if (shedding !== undefined) {
-          const awake = createAuthorize([shedding.authorize, atRest], onError);
-          Object.defineProperty(handler, "authorize", { get: () => (shedding.isResting() ? atRest : awake) });
-        }
         for (const path of [method.path, ...(handler.payload?.paths(method) ?? [])]) {
           addRoute(path, selector, handler);
         }
