@@ -59,10 +59,10 @@ export function declarationOf(type: Type): Node | undefined {
 
 /** Returns the name of a type that the standard library declares. */
 export function globalNameOf(type: Type): string | undefined {
-  const declaration = declarationOf(type);
-  return declaration !== undefined && isOfLibrary(declaration) && !Node.isTypeAliasDeclaration(declaration)
-    ? type.getSymbol()?.getName()
-    : undefined;
+  const symbol = type.getSymbol();
+  const [declaration] = symbol?.getDeclarations() ?? [];
+  const isNamed = Node.isInterfaceDeclaration(declaration) || Node.isClassDeclaration(declaration);
+  return isNamed && isOfLibrary(declaration) ? symbol?.getName() : undefined;
 }
 
 export function isOfLibrary(node: Node): boolean {
@@ -99,20 +99,36 @@ interface TypeContext {
 
 /** Returns the node of an array's items. */
 export function elementNode(typeNode: TypeNode | undefined): TypeNode | undefined {
-  for (const leaf of leavesOf(typeNode)) {
+  for (const leaf of writableLeaves(typeNode)) {
     if (Node.isArrayTypeNode(leaf)) return leaf.getElementTypeNode();
   }
-  return argumentNode(typeNode, 0);
+  return argumentNodes(typeNode)[0];
 }
 
-/** Returns the node of an argument of a type of the standard library, or of the value of an index signature. */
-export function argumentNode(typeNode: TypeNode | undefined, index: number): TypeNode | undefined {
-  for (const leaf of leavesOf(typeNode)) {
-    if (Node.isTypeReference(leaf) && isOfLibraryType(leaf)) return leaf.getTypeArguments()[index];
-    if (Node.isTypeLiteral(leaf)) {
-      const [signature] = leaf.getIndexSignatures();
-      return index === 1 ? signature?.getReturnTypeNode() : signature?.getKeyTypeNode();
-    }
+/** Returns the nodes of the arguments of a type of the standard library, or of the key and the value of an index signature. */
+export function argumentNodes(typeNode: TypeNode | undefined): readonly (TypeNode | undefined)[] {
+  const leaves = writableLeaves(typeNode);
+  const known = leaves.find((leaf) => Node.isTypeReference(leaf) && isOfLibraryType(leaf));
+  if (Node.isTypeReference(known)) return known.getTypeArguments();
+  return indexNodes(leaves.flatMap((leaf) => leaf.getType().getSymbol()?.getDeclarations() ?? []));
+}
+
+/** Returns the nodes of the key and the value in the first declaration with an index signature, such as `{ [K in Id]: Name }`. */
+export function indexNodes(declarations: readonly Node[]): readonly (TypeNode | undefined)[] {
+  for (const one of declarations) {
+    if (isOfLibrary(one)) continue;
+    if (Node.isMappedTypeNode(one) && one.getNameTypeNode() === undefined)
+      return [one.getTypeParameter().getConstraint(), one.getTypeNode()];
+    const [signature] = Node.isInterfaceDeclaration(one) || Node.isTypeLiteral(one) ? one.getIndexSignatures() : [];
+    if (signature !== undefined) return [signature.getKeyTypeNode(), signature.getReturnTypeNode()];
   }
-  return undefined;
+  return [];
+}
+
+/** Returns the members of a union, or the type itself, with `T` for `Readonly<T>`. */
+export function writableLeaves(typeNode: TypeNode | undefined): TypeNode[] {
+  return leavesOf(typeNode).flatMap((leaf) => {
+    const isReadonly = Node.isTypeReference(leaf) && leaf.getTypeName().getText() === "Readonly";
+    return isReadonly && isOfLibraryType(leaf) ? writableLeaves(leaf.getTypeArguments()[0]) : [leaf];
+  });
 }

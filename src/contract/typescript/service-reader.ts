@@ -37,7 +37,7 @@ export function readTypeScriptContracts(files: readonly SourceFile[], problems: 
   const isParsed = own.map((file) => checkSyntax(file, problems)).every(Boolean);
   for (const file of own) checkPlaces(file, RULE_TAG, problems);
   for (const node of files.flatMap((file) => [...file.getTypeAliases(), ...file.getClasses()])) {
-    if (hasTag(node, "service")) problems.error(node, "@service belongs to an interface");
+    if (hasTag(node, "service")) problems.error(node, "@service belongs to an interface; write interface Shop { … }");
   }
   const reader = new ServiceReader(problems);
   const sorted = [...files].sort((a, b) => (a.getFilePath() < b.getFilePath() ? -1 : 1));
@@ -48,8 +48,8 @@ export function readTypeScriptContracts(files: readonly SourceFile[], problems: 
   if (contracts.every(({ services }) => services.length === 0)) {
     const all = sorted.flatMap((file) => file.getInterfaces());
     const isGeneric = (one: InterfaceDeclaration): boolean =>
-      one.getTypeParameters().length * one.getMethods().length > 0;
-    for (const one of all) if (one.isExported() && isGeneric(one)) problems.error(one, GENERIC);
+      one.isExported() && one.getTypeParameters().length > 0 && one.getMethods().length > 0;
+    for (const one of all.filter(isGeneric)) problems.error(one, GENERIC);
   }
   const known = new Set<string>();
   for (const { node, wireName } of contracts.flatMap(({ services }) => services)) {

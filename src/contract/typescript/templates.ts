@@ -1,16 +1,16 @@
 /** The expressions that texts of template types match, such as those of `user-${number}`. */
-import { type Type, ts } from "ts-morph";
+import { type Node, type Type, ts } from "ts-morph";
 import type { ValueRules, WireType } from "./wire-type.ts";
 
 const NUMBER = "-?\\d+(?:\\.\\d+)?(?:e[+-]?\\d+)?";
 
-/** Returns the rules of a template, whose name is its text; `undefined` if it contains others than strings and numbers. */
-export function templateRules(type: Type): ValueRules | undefined {
+/** Returns the rules of a template at a node, whose name is its text; `undefined` if it contains others than strings and numbers. */
+export function templateRules(type: Type, node: Node): ValueRules | undefined {
   const { texts, types } = type.compilerType as ts.TemplateLiteralType;
   const parts = types.map((one, index) => placeholder(one, texts[index + 1] as string, index === types.length - 1));
   if (parts.includes(undefined)) return undefined;
   const rest = parts.map((part, index) => part + literalPattern(texts[index + 1] as string)).join("");
-  return { pattern: `^${literalPattern(texts[0] as string)}${rest}$`, format: type.getText() };
+  return { pattern: `^${literalPattern(texts[0] as string)}${rest}$`, format: type.getText(node) };
 }
 
 /** Returns the expression of a placeholder. As in the compiler, text ends at the first `next`, so that nothing is tried twice. */

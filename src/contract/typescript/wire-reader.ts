@@ -3,19 +3,21 @@ import { Node, SymbolFlags, SyntaxKind, type Type, type TypeNode, type Symbol as
 import type { Problems } from "../model/diagnostics.ts";
 import { commentOf } from "../read/tags.ts";
 import {
-  argumentNode,
+  argumentNodes,
   declarationOf,
   elementNode,
   globalNameOf,
   hasUndefined,
   type IndexTypes,
   indexesOf,
+  indexNodes,
   isOfLibrary,
   isOfLibraryType,
   membersOf,
   nameOf,
   unbranded,
   withoutUndefined,
+  writableLeaves,
 } from "./compiler-types.ts";
 import type { DeclaredNames } from "./declared-names.ts";
 import { aliasesOf, hasRules, leavesOf, rulesOf, type TaggedRules } from "./rules.ts";
@@ -53,7 +55,8 @@ function ofSameForm(type: Type): WireType {
   const isList = (one: Type): boolean => one.isArray() || one.isReadonlyArray() || one.isTuple();
   const members = type.isUnion() ? type.getUnionTypes() : [type];
   if (members.every(isList)) return { kind: "tuple", items: [] };
-  const areObjects = members.every((one) => one.isObject() && !isList(one) && globalNameOf(one) === undefined);
+  const isText = (one: Type): boolean => ["Date", "Uint8Array"].includes(globalNameOf(one) ?? "");
+  const areObjects = members.every((one) => one.isObject() && !isList(one) && !isText(one));
   return areObjects ? { kind: "object", fields: [] } : { kind: "union", types: new Map() };
 }
 
@@ -155,12 +158,12 @@ export class WireReader {
   #single(type: Type, { node, rules }: Place): WireType | undefined {
     const base = unbranded(type);
     if (base.isTemplateLiteral() || base.getFlags() & ts.TypeFlags.StringMapping) {
-      const template = base.isTemplateLiteral() ? templateRules(base) : undefined;
+      const template = base.isTemplateLiteral() ? templateRules(base, node) : undefined;
       if (template === undefined) {
-        return this.#fail(node, `${base.getText()} has no form in JSON; use string with @pattern`);
+        return this.#fail(node, `${base.getText(node)} has no form in JSON; use string with @pattern`);
       }
       if (rules.string?.rules.pattern !== undefined) {
-        return this.#fail(node, `${base.getText()} is a pattern already; remove the tag, or use string`);
+        return this.#fail(node, `${base.getText(node)} is a pattern already; remove the tag, or use string`);
       }
       return { kind: "string", rules: { ...rules.string?.rules, ...template } };
     }
@@ -196,9 +199,9 @@ export class WireReader {
     if (global === "Date") return { kind: "date" };
     if (global === "Uint8Array") return { kind: "bytes" };
     if (global === "Map" || global === "ReadonlyMap") {
-      return this.#keyed("map", { key: args[0] as Type, value: args[1] as Type }, place);
+      return this.#keyed("map", { key: args[0] as Type, value: args[1] as Type }, argumentNodes(typeNode), node);
     }
-    if (global !== undefined && global !== "Record") {
+    if (global !== undefined) {
       const isList = /Set$|^Iter|^ArrayLike$/.test(global);
       const remedy = isList ? "use an array" : "name the fields of an object, or use a string";
       return this.#fail(node, `${global} has no form in JSON; ${remedy}`);
@@ -226,7 +229,8 @@ export class WireReader {
       }
       // The rule ban-types of linters asks for `Record<string, never>` instead of `{}`.
       if (index.value.isNever()) return { kind: "object", fields: [] };
-      return this.#keyed("record", index, place);
+      const nodes = indexNodes(type.getSymbol()?.getDeclarations() ?? []);
+      return this.#keyed("record", index, nodes.length > 0 ? nodes : argumentNodes(typeNode), node);
     }
     return { kind: "object", fields: properties.flatMap((one) => this.#field(one, node) ?? []) };
   }
@@ -277,7 +281,7 @@ export class WireReader {
 
   #tuple(type: Type, { node, typeNode }: Place): WireType {
     const elements =
-      leavesOf(typeNode)
+      writableLeaves(typeNode)
         .find((leaf) => Node.isTupleTypeNode(leaf))
         ?.getElements() ?? [];
     const target = type.getTargetType()?.compilerType as ts.TupleType | undefined;
@@ -292,8 +296,12 @@ export class WireReader {
     return { kind: "tuple", items };
   }
 
-  #keyed(kind: "record" | "map", types: IndexTypes, { node, typeNode }: Place): WireType {
-    const [keyNode, valueNode] = [argumentNode(typeNode, 0), argumentNode(typeNode, 1)];
+  #keyed(
+    kind: "record" | "map",
+    types: IndexTypes,
+    [keyNode, valueNode]: readonly (TypeNode | undefined)[],
+    node: Node,
+  ): WireType {
     const key = this.#present(types.key, this.#place(keyNode ?? node, keyNode));
     const value = this.#present(types.value, this.#place(valueNode ?? node, valueNode));
     return { kind, key: this.#key(key, keyNode ?? node, kind), value };

@@ -153,6 +153,36 @@ describe("a type", () => {
     ["a record whose keys are numbers", "Record<number, 1>", "", ", t.INTEGER)"],
     ["a record whose keys are templates", "{ [key: `x-${string}`]: 1 }", "", ", /^x-[\\s\\S]*$/u)"],
     ["a record whose keys have a pattern", "Record<Id, 1>", "/** @pattern ^a */\nexport type Id = string;", ", /^a/u)"],
+    [
+      "an interface whose keys have a pattern",
+      "Readonly<R>",
+      "/** @pattern ^a */\nexport type Id = string;\nexport interface R { [key: Id]: 1 }",
+      ", /^a/u)",
+    ],
+    [
+      "a mapped type whose keys have a pattern",
+      "{ [K in Id]: 1 }",
+      "/** @pattern ^a */\nexport type Id = string;",
+      ", /^a/u)",
+    ],
+    [
+      "a readonly list of an alias with a tag",
+      "Readonly<Id[]>",
+      "/** @minLength 2 */\nexport type Id = string;",
+      "{ min: 2 }",
+    ],
+    [
+      "a map that contains itself",
+      "M",
+      "export type M = Map<string, M | string>;",
+      "t.map(value, key, at, (value, key, at) => t.union(value, key, at, { object: convertM, string: t.string },",
+    ],
+    [
+      "a template with a brand",
+      "`u-${Id}`",
+      'export type Id = string & { readonly id: "id" };',
+      'format: "`u-${Id}`"',
+    ],
     ["a map whose keys are constants", "Map<K, 1>", 'export type K = "a.b" | "c";', ", /^(?:a\\.b|c)$/u)"],
     ["a record without fields", "Record<string, never>", "", "t.object(value, key, at, () => ({}))"],
     ["a member of an enum", "{ a: E.A }", "export enum E { A = 5, B = 6 }", 't.oneOf(fields["a"], "a", at, [5])'],
@@ -421,7 +451,7 @@ describe("an error", () => {
     ["export interface S { '../a'(): Promise<void> }", "1:22: error: a method cannot be called ../a; use another name"],
     [
       "/** @service A */\nexport type A = { m(): Promise<void> };\nexport interface S { m(): Promise<void> }",
-      "2:1: error: @service belongs to an interface",
+      "2:1: error: @service belongs to an interface; write interface Shop { … }",
     ],
     [
       'import { z } from "p";\nexport const a = { b: 1 };\nexport interface S { m(a: z.infer<typeof a>): Promise<void> }',
