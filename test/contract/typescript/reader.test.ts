@@ -177,12 +177,7 @@ describe("a type", () => {
       "export type M = Map<string, M | string>;",
       "t.map(value, key, at, (value, key, at) => t.union(value, key, at, { object: convertM, string: t.string },",
     ],
-    [
-      "a template with a brand",
-      "`u-${Id}`",
-      'export type Id = string & { readonly id: "id" };',
-      'format: "`u-${Id}`"',
-    ],
+    ["a template with a brand", "`u-${Id}`", 'export type Id = string & { readonly id: "id" };', 'format: "`u-${Id}`"'],
     ["a map whose keys are constants", "Map<K, 1>", 'export type K = "a.b" | "c";', ", /^(?:a\\.b|c)$/u)"],
     ["a record without fields", "Record<string, never>", "", "t.object(value, key, at, () => ({}))"],
     ["a member of an enum", "{ a: E.A }", "export enum E { A = 5, B = 6 }", 't.oneOf(fields["a"], "a", at, [5])'],
