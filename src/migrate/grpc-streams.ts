@@ -97,9 +97,10 @@ const writable: Rule = (node, migration) => {
   const call = clientCall(node, migration);
   if (call?.type === "ClientDuplexStream") return streamOf(call, migration);
   if (call?.type !== "ClientWritableStream" || !call.callback) return undefined;
-  const done = continued(newCall(call, "requests", migration), call.callback, migration);
+  const requests = migration.imports.free("requests");
+  const done = continued(newCall(call, requests, migration), call.callback, migration);
   const create = migration.imports.use("node:stream", "PassThrough", call.node);
-  return `((requests) => (${done}, requests))(new ${create}({ objectMode: true }))`;
+  return `((${requests}) => (${done}, ${requests}))(new ${create}({ objectMode: true }))`;
 };
 
 /** The loops over responses that replace the last listeners of streams. */

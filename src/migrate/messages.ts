@@ -117,7 +117,7 @@ const tsProtoName: Rule = (node, migration) => {
       const type = useGenerated(of.name, "pb", of, node.expression, migration);
       if (name !== "UNRECOGNIZED") return `${type}.${name}`;
       migration.leave(node, "UNRECOGNIZED has no counterpart: other values are their numbers");
-      return `(-1 as number as ${type})`;
+      return `(-1${migration.typed(` as number as ${type}`)})`;
     }
   }
   if (ts.isTypeReferenceNode(node) && node.typeName.getText() === "DeepPartial") {

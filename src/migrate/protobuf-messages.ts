@@ -210,7 +210,10 @@ const protobufFunction: Rule = (node, migration) => {
   if (of === undefined) return undefined;
   if (ts.isCallExpression(node)) return schemaCall("fromBinary", of, node.arguments, node, migration);
   const call = `${migration.imports.use(PROTOBUF, "fromBinary", node)}(${schemaOf(of, node, migration)}, bytes)`;
-  return `(bytes${migration.typed(": Uint8Array")}) => ${call}`;
+  const text = `(bytes${migration.typed(": Uint8Array")}) => ${call}`;
+  const { parent } = node;
+  const isItem = ts.isCallExpression(parent) || ts.isArrayLiteralExpression(parent);
+  return ts.isExpression(parent) && !isItem ? `(${text})` : text;
 };
 
 /** Names of google-protobuf that protoc-gen-es writes otherwise: those in namespaces, and those of well-known types. */

@@ -1,5 +1,5 @@
 /** Names in proto files, of which google-protobuf changes the case: `orderId` is `orderid`, and `Open` is `OPEN`. */
-import type { ts } from "ts-morph";
+import { ts } from "ts-morph";
 import { bareName, type Generated, generatedBy, isWellKnown, packageOf } from "./generated.ts";
 import type { Migration } from "./migration.ts";
 import { type ProtoField, plainName } from "./proto-files.ts";
@@ -14,8 +14,9 @@ export function protoField(of: Generated, message: string, name: string, migrati
 export function enumMember(of: Generated, migration: Migration): string {
   const owner = of.declaration.parent as ts.EnumDeclaration | ts.InterfaceDeclaration;
   const bare = bareName(of.name, owner);
+  const declared = generatedBy(owner)?.name ?? "";
   // ts-protoc-gen declares the interface `StatusMap`.
-  const name = generatedBy(owner)?.name.replace(/Map$/, "") ?? "";
+  const name = ts.isInterfaceDeclaration(owner) ? declared.replace(/Map$/, "") : declared;
   const values = isWellKnown(of) ? undefined : migration.protos.enum(packageOf(owner), name);
   const own = values?.find((one) => one.toUpperCase() === of.name) ?? bare;
   return own.slice(own.length - bare.length);

@@ -1,7 +1,7 @@
 /** Methods of well-known types of google-protobuf, as functions of protobuf-es. */
 import { ts } from "ts-morph";
-import { generatedBy, generatedOf, isWellKnown, schemaOf } from "./generated.ts";
-import type { Rule } from "./migration.ts";
+import { type Generated, generatedBy, generatedOf, isWellKnown, schemaOf } from "./generated.ts";
+import type { Migration, Rule } from "./migration.ts";
 import { readOf } from "./protobuf-oneofs.ts";
 
 const PROTOBUF = "@bufbuild/protobuf";
@@ -25,15 +25,16 @@ export const wellKnown: Rule = (node, migration) => {
       return read((own) => `${use(WKT, "timestampDate")}(${own})`);
     case "Timestamp.fromDate": {
       const made = `${use(WKT, "timestampFromDate")}(${given()})`;
-      const isStatic = ts.getCombinedModifierFlags(method as ts.Declaration) & ts.ModifierFlags.Static;
-      return isStatic ? made : `Object.assign(${migration.print(target)}, ${made})`;
+      return isStatic(method) ? made : `Object.assign(${migration.print(target)}, ${made})`;
     }
     case "Any.getTypeName":
       return read((own) => `${own}.typeUrl.slice(${own}.typeUrl.lastIndexOf("/") + 1)`);
     case "Any.unpack": {
-      const message =
-        first && ts.isPropertyAccessExpression(first) ? generatedOf(first.expression, migration) : undefined;
-      return message && read((own) => `${use(WKT, "anyUnpack")}(${own}, ${schemaOf(message, node, migration)})`);
+      const message = first && readMessage(first, migration);
+      // A message of another type is null there.
+      return (
+        message && read((own) => `(${use(WKT, "anyUnpack")}(${own}, ${schemaOf(message, node, migration)}) ?? null)`)
+      );
     }
     // A field of the type Struct is an object of JSON.
     case "Struct.toJavaScript":
@@ -49,3 +50,12 @@ export const wellKnown: Rule = (node, migration) => {
   }
   return undefined;
 };
+
+function isStatic(method: ts.Declaration | undefined): boolean {
+  return method !== undefined && (ts.getCombinedModifierFlags(method) & ts.ModifierFlags.Static) !== 0;
+}
+
+/** The message that `Order.deserializeBinary` reads. */
+function readMessage(node: ts.Expression, migration: Migration): Generated | undefined {
+  return ts.isPropertyAccessExpression(node) ? generatedOf(node.expression, migration) : undefined;
+}

@@ -489,6 +489,10 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "): Writable => ((requests) => (client.placeOrders(requests, { headers: new Metadata() }).then((response) => done(null), done), requests))(new PassThrough({ objectMode: true }));",
       ],
     },
+    "a stream of requests that is written to elsewhere, beside a variable of that name": {
+      source: `export const open = (requests: number) => client.placeOrders((error) => console.log(error, requests));`,
+      has: ["(requests: number) => ((requests2) => (client.placeOrders(requests2).then("],
+    },
     "classes of clients that are passed on": {
       source: `import { type Client, type ChannelCredentials, credentials, type MethodDefinition } from "@grpc/grpc-js";
       import { ElizaServiceClient, ElizaServiceService } from "../gen/eliza/v1/eliza_grpc_pb";
@@ -515,13 +519,15 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       export const dates = (one?: Timestamp) => [now.toDate(), one?.toDate()];
       export const json = (one: Value) => [one.toJavaScript(), Value.fromJavaScript(1)];
       export const unpack = (any: Any) => [any.getTypeName(), any.unpack(Note.deserializeBinary, "note.v1.Note")];
+      export const bound = Note.deserializeBinary.bind(Note);
       export const read = [Note.deserializeBinary, Note.deserializeBinary(new Uint8Array())];
       new Note().setImageData("YQ==");`,
       has: [
         "now = timestampFromDate(new Date()); Object.assign(now, timestampFromDate(new Date()));",
         "[timestampDate(now), (one && (timestampDate(one)))];",
         "[toJson(ValueSchema, one), fromJson(ValueSchema, 1 as JsonValue)];",
-        '[any.typeUrl.slice(any.typeUrl.lastIndexOf("/") + 1), anyUnpack(any, NoteSchema)];',
+        '[any.typeUrl.slice(any.typeUrl.lastIndexOf("/") + 1), (anyUnpack(any, NoteSchema) ?? null)];',
+        "bound = ((bytes: Uint8Array) => fromBinary(NoteSchema, bytes)).bind(Note",
         "read = [(bytes: Uint8Array) => fromBinary(NoteSchema, bytes), fromBinary(NoteSchema, new Uint8Array())];",
         'Buffer.from("YQ==", "base64")',
       ],
