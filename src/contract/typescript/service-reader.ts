@@ -1,5 +1,6 @@
 /** Reads the services of contracts in TypeScript: exported interfaces with methods. */
 import {
+  type ExpressionWithTypeArguments,
   type InterfaceDeclaration,
   type MethodSignature,
   Node,
@@ -252,17 +253,28 @@ function argumentsOfBases(
 ): Given {
   seen.add(node);
   for (const clause of node.getExtends()) {
-    const resolved = resolve(clause.getExpression());
+    const { name, args } = baseOf(clause);
+    const resolved = resolve(name);
     const base = resolved.kind === "declared" ? resolved.declaration : undefined;
-    if (!Node.isInterfaceDeclaration(base) || seen.has(base)) continue;
-    const args = clause.getTypeArguments();
+    if (!Node.isInterfaceDeclaration(base)) continue;
+    const isAgain = seen.has(base);
     for (const [index, parameter] of base.getTypeParameters().entries()) {
       const argument = args[index] ?? parameter.getDefault();
-      if (argument !== undefined && !given.has(parameter)) given.set(parameter, argument);
+      // Two parts of a base may have different arguments. Which one a method has is not known then.
+      if (isAgain && name.getParent() !== clause) given.delete(parameter);
+      else if (argument !== undefined && !given.has(parameter)) given.set(parameter, argument);
     }
-    argumentsOfBases(base, given, seen);
+    if (!isAgain) argumentsOfBases(base, given, seen);
   }
   return given;
+}
+
+/** Returns the interface whose methods a base has: that inside of `Omit` and `Pick`. */
+function baseOf(base: ExpressionWithTypeArguments | TypeReferenceNode): { name: Node; args: TypeNode[] } {
+  const name = Node.isTypeReference(base) ? base.getTypeName() : base.getExpression();
+  const args = base.getTypeArguments();
+  const [inner] = args;
+  return /^(?:Omit|Pick)$/.test(name.getText()) && Node.isTypeReference(inner) ? baseOf(inner) : { name, args };
 }
 
 function declarationOfName(node: TypeReferenceNode): Node | undefined {

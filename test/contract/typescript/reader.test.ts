@@ -253,6 +253,20 @@ export interface Named<N> { label(a: N): Promise<void> }`,
   expect(text).toContain('key: t.string(fields["key"], "key", at),');
 });
 
+it("a part of a generic base has the types that the service gives it", () => {
+  const { contracts, problems } = read(`export interface User { id: bigint }
+export interface Crud<T, K> { put(a: T): Promise<void>; get(a: { key: K }): Promise<T>; remove(a: { key: K }): Promise<void> }
+export interface Named<N> extends Crud<N, string> { label(a: N): Promise<void> }
+export interface S extends Omit<Pick<Named<User>, "get" | "put" | "label">, "put"> {}`);
+  expect(problems).toEqual([]);
+  const service = contracts.flatMap((one) => one.services).find(({ name }) => name === "S");
+  const texts = service?.methods.map(({ name, request, response }) => [name, request?.text.text, response?.text.text]);
+  expect(texts).toEqual([
+    ["get", "{ key: string }", "User"],
+    ["label", "User", undefined],
+  ]);
+});
+
 it("names of two services stay apart", () => {
   const { contracts } = read(
     "export interface A { b_c(): Promise<void> }\nexport interface A_b { c(): Promise<void> }",
@@ -436,7 +450,8 @@ describe("an error", () => {
       "1:1: error: a service cannot have type parameters; give each type parameter a type: interface Users extends Crud<User> {}",
     ],
     [
-      'export interface C<T> { m(a: T): Promise<void> }\nexport interface S extends Pick<C<string>, "m"> {}',
+      "export interface C<T> { m(a: T): Promise<void>; n(): Promise<T> }\n" +
+        'export interface S extends Pick<C<string>, "m">, Omit<C<number>, "m"> {}',
       "1:30: error: T is not known here; give each type parameter a type: interface Users extends Crud<User> {}",
     ],
     [
