@@ -133,7 +133,9 @@ function referred(type: ts.Node | undefined, view: View): ts.Declaration | undef
   if (type === undefined) return undefined;
   if (ts.isIdentifier(type)) {
     const found = view.declared(type);
-    return found && isLoaded(found) && !ts.isPropertySignature(found) ? found : undefined;
+    // The name of a map's key is a parameter.
+    const isType = found && !ts.isPropertySignature(found) && !ts.isParameter(found);
+    return isType && isLoaded(found) ? found : undefined;
   }
   return type.forEachChild((child) => referred(child, view));
 }

@@ -11,6 +11,7 @@ export interface Parcel {
   'plain_text'?: (string);
   'raw_data'?: (Buffer | Uint8Array | string);
   'inner_parcel'?: (_parcel_v1_Parcel | null);
+  'part_weights'?: ({[key: string]: number});
   'content'?: "plain_text"|"raw_data";
 }
 
@@ -21,5 +22,6 @@ export interface Parcel__Output {
   'plain_text'?: (string);
   'raw_data'?: (Buffer);
   'inner_parcel': (_parcel_v1_Parcel__Output | null);
+  'part_weights': ({[key: string]: number});
   'content'?: "plain_text"|"raw_data";
 }
