@@ -60,7 +60,7 @@ const statement: Rule = (node, migration) => {
     case "end":
       if (ts.isExpressionStatement(node) && !isTail(node, one.node))
         migration.todo(node, "nothing runs after the end of the responses");
-      return several(node, first ? trailersOf(first, one, migration) : "", isTail(node, one.node) ? "" : "return;");
+      return several(node, trailersOf(first, one, migration), isTail(node, one.node) ? "" : "return;");
     case "destroy":
       return first ? `throw ${errorOf(first, migration)};` : "return;";
     case "emit":
@@ -119,7 +119,9 @@ function dropNext(node: ts.Statement, migration: Migration): void {
     migration.dropped.add(next);
 }
 
-function trailersOf(trailers: ts.Expression, one: Handler, migration: Migration): string {
+/** The statement that sends trailers, if there are any. */
+function trailersOf(trailers: ts.Expression | undefined, one: Handler, migration: Migration): string {
+  if (!trailers || isNothing(trailers)) return "";
   return `${use(one)}.responseTrailers.appendAll(${migration.print(trailers)});`;
 }
 
@@ -128,8 +130,7 @@ function answer(call: ts.CallExpression, one: Handler, migration: Migration): st
   const [error, value, trailers] = call.arguments;
   const isDone = !error || isNothing(error);
   if (isDone) {
-    const first = trailers && trailers.getText() !== "undefined" ? trailersOf(trailers, one, migration) : "";
-    return [first, `return ${value ? migration.print(value) : "{}"};`];
+    return [trailersOf(trailers, one, migration), `return ${value ? migration.print(value) : "{}"};`];
   }
   const text = errorOf(error, migration);
   return [isInTry(call, one.node) ? `return Promise.reject(${text});` : `throw ${text};`];
@@ -158,10 +159,11 @@ const member: Rule = (node, migration) => {
   if (ts.isCallExpression(node)) {
     const finished = handlerOf(node.expression, migration);
     if (finished?.isPromise && finished.callback) {
-      const [error, value] = node.arguments;
-      return !error || isNothing(error)
-        ? `resolve(${value ? migration.print(value) : "{}"})`
-        : `reject(${errorOf(error, migration)})`;
+      const [error, value, trailers] = node.arguments;
+      if (error && !isNothing(error)) return `reject(${errorOf(error, migration)})`;
+      const sent = trailersOf(trailers, finished, migration).slice(0, -1);
+      const result = value ? migration.print(value) : "{}";
+      return sent ? `resolve((${sent}, ${result}))` : `resolve(${result})`;
     }
     if (finished && node.parent === finished.node)
       return answer(node, finished, migration).join(" ").trim().slice(0, -1);

@@ -352,8 +352,12 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         const trailers = new Metadata();
         if (call.request.gift) return callback(null, order, trailers);
         callback(null, order);
+      }
+      export function later(_call: ServerUnaryCall<Order, Order>, callback: sendUnaryData<Order>) {
+        setTimeout(() => callback(null, order, new Metadata()), 1);
       }`,
       has: [
+        "setTimeout(() => resolve((context.responseTrailers.appendAll(new Metadata()), order)), 1);",
         "if (request.limit === 0) { context.responseTrailers.appendAll(trailers); return; } yield order;",
         "if (request.gift) { context.responseTrailers.appendAll(trailers); return order; } return order;",
       ],
@@ -618,8 +622,10 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       export const isMoving = (parcel: Parcel__Output) => parcel.parcel_state === ParcelState.PARCEL_STATE_MOVING && parcel.inner_parcel !== null;
       export const text = (parcel: Parcel__Output) => { const { plain_text, content } = parcel; return content ?? plain_text; };
       export const change = (parcel: Parcel__Output, state: "PARCEL_STATE_MOVING") => { parcel.parcel_state = state; parcel.plain_text = "a"; };
+      export const weight = (parcel: Parcel__Output) => parcel.part_weights["lid"];
       export const json = (parcel: Parcel__Output) => JSON.stringify(parcel);`,
       has: [
+        'parcel.partWeights["lid"]',
         '(enumToJson(ParcelStateSchema, parcel.parcelState) as string) === "PARCEL_STATE_MOVING" && parcel.innerParcel !== undefined',
         'const { plain_text, content } = { plain_text: parcel.content.case === "plainText" ? parcel.content.value : undefined, content:',
         'parcel.parcelState = enumFromJson(ParcelStateSchema, state); parcel.content = { case: "plainText", value: "a" };',
