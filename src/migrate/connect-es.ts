@@ -89,8 +89,12 @@ const members: Record<string, string> = {
   ".defaultTimeoutMs": "!is timeoutMs of a client: createGreetServiceClient(transport, { timeoutMs })",
   ".nodeOptions": "!is tls, for TLS",
   ".useBinaryFormat": "!is codec, proto or json",
-  ".writeMaxBytes": "!has no counterpart",
-  ".useHttpGet": "!has no counterpart",
+  ".writeMaxBytes": "-has no counterpart: the receiver limits its messages, by maxMessageBytes",
+  ".useHttpGet": "-has no counterpart: calls are POST, and routes of triple-es/rest answer GET",
+  ".jsonOptions": "-is createJsonCodec({ registry }), as codec of a transport or in codecs of a router",
+  ".binaryOptions": "-has no counterpart, but for a codec of your own",
+  ".sessionManager": "-has no counterpart: a transport manages its connections",
+  "UniversalHandlerOptions.shutdownSignal": "-is server.close({ graceMs }), which fires context.draining first",
 };
 
 const same =

@@ -8,7 +8,10 @@ export interface Tables extends Omit<Kind, "rewrite"> {
    * text that begins with `!` says what to do with a name that stays.
    */
   readonly names: Readonly<Record<string, string>>;
-  /** Members: by their type and name (`*` for any), or by their name alone. A name, `=`, `-` for properties to omit, or `!`. */
+  /**
+   * Members: by their type and name (`*` for any), or by their name alone. A name, `=`, `!`, or `-` for properties to omit,
+   * with a comment about what replaces them if a text follows.
+   */
   readonly members: Readonly<Record<string, string>>;
   /** Members whose names stay. */
   readonly same: string;
@@ -85,14 +88,17 @@ export function createKind(tables: Tables): Kind {
 
   /** A member of a type of the old package, where it is read, given or destructured. */
   function oldMember(node: ts.Node, migration: Migration): string | undefined {
-    if (ts.isShorthandPropertyAssignment(node)) {
-      const name = migration.shorthand(node);
-      const found = name === undefined ? undefined : renamed(node, name, node.name.text, migration);
-      return found === "-" ? "" : found && `${found}: ${migration.print(node.name)}`;
-    }
-    if (ts.isPropertyAssignment(node)) {
-      const name = migration.nameOf(node.name);
-      if (name !== undefined && member(name, node.name.getText()) === "-") return "";
+    if (ts.isShorthandPropertyAssignment(node) || ts.isPropertyAssignment(node)) {
+      const isShorthand = ts.isShorthandPropertyAssignment(node);
+      const name = isShorthand ? migration.shorthand(node) : migration.nameOf(node.name);
+      const own = node.name.getText();
+      const omitted = name === undefined ? undefined : member(name, own);
+      if (omitted?.startsWith("-")) {
+        if (omitted !== "-") migration.todo(node, `${name} ${omitted.slice(1)}`);
+        return "";
+      }
+      const found = isShorthand && name !== undefined ? renamed(node, name, own, migration) : undefined;
+      return found && `${found}: ${migration.print(node.name)}`;
     }
     if (!ts.isIdentifier(node) || !isMemberName(node)) return undefined;
     const origin = migration.origin(node);
@@ -105,9 +111,9 @@ export function createKind(tables: Tables): Kind {
   /** Returns the other name of a member. Lists one that has none. */
   function renamed(node: ts.Node, name: string, own: string, migration: Migration): string | undefined {
     const found = member(name, own);
-    if (found === undefined || found.startsWith("!"))
-      migration.leave(node, `${name} ${found?.slice(1) || "has no counterpart"}`);
-    return found === own || found?.startsWith("!") ? undefined : found;
+    const isNone = found === undefined || /^[!-]/.test(found);
+    if (isNone) migration.leave(node, `${name} ${found?.slice(1) || "has no counterpart"}`);
+    return isNone || found === own ? undefined : found;
   }
 
   function member(name: string, own: string): string | undefined {

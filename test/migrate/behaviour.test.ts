@@ -1423,6 +1423,31 @@ export const slow = (): Transport => createGrpcTransport({ baseUrl: "http://loca
         "GrpcTransportOptions.defaultTimeoutMs is timeoutMs of a client: createGreetServiceClient(transport, { timeoutMs })",
       ],
     },
+    "options that have no counterpart": {
+      source: `import { type ConnectTransportOptions, connectNodeAdapter, createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
+const { signal: shutdownSignal } = new AbortController();
+export const web = createGrpcTransport({ baseUrl: "http://localhost", readMaxBytes: 5, writeMaxBytes: 5 });
+export const usesGet = (options: ConnectTransportOptions) => options.useHttpGet;
+export const adapter = connectNodeAdapter({
+  routes: (router) => router.service(ElizaService, {}, { jsonOptions: {} }),
+  shutdownSignal,
+});
+export const all = [createConnectTransport({ baseUrl: "", httpVersion: "2", useHttpGet: true })];`,
+      has: [
+        'limits its messages, by maxMessageBytes export const web = createTransport({ baseUrl: "http://localhost", maxMessageBytes: 5 });',
+        "(options: NodeTransportOptions) => options.useHttpGet;",
+        "nodeHandler(createRouter().add(ElizaServiceDef, {",
+        'export const all = [createTransport({ baseUrl: "" })];',
+      ],
+      left: [
+        "GrpcTransportOptions.writeMaxBytes has no counterpart: the receiver limits its messages, by maxMessageBytes",
+        "ConnectTransportOptions.useHttpGet has no counterpart: calls are POST, and routes of triple-es/rest answer GET",
+        "UniversalHandlerOptions.shutdownSignal is server.close({ graceMs }), which fires context.draining first",
+        "UniversalHandlerOptions.jsonOptions is createJsonCodec({ registry }), as codec of a transport or in codecs of a router",
+        "the transport speaks gRPC, not the Connect protocol: migrate its server too",
+        "ConnectTransportOptions.useHttpGet has no counterpart: calls are POST, and routes of triple-es/rest answer GET",
+      ],
+    },
     "headers of the platform, and a response without its request": {
       source: `import type { Interceptor, UnaryResponse } from "@connectrpc/connect";
 export const sink = { onTrailer: (trailers: Headers) => trailers.get("a") === null };
