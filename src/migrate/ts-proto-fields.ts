@@ -1,4 +1,4 @@
-/** Fields of ts-proto that protobuf-es has in another form: 64-bit integers, `Date`, `Buffer`, oneofs, and names. */
+/** Fields of ts-proto that protobuf-es has in another form: 64-bit integers, `Date`, `Buffer`, field masks, oneofs, and names. */
 import { ts } from "ts-morph";
 import { generatedBy, generatedOf } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
@@ -6,12 +6,14 @@ import { localName } from "./proto-files.ts";
 import { isNothing } from "./tree.ts";
 import { argumentType, expectedType } from "./ts-proto-types.ts";
 
+const PROTOBUF = "@bufbuild/protobuf";
+const WKT = "@bufbuild/protobuf/wkt";
 const INTEGERS = ["int64", "uint64", "sint64", "fixed64", "sfixed64"];
 
-/** The functions that convert a value which is read and one which is given. An empty name: none is needed. */
+/** Code that converts a value which is read, and one which is given, unless that needs none. */
 interface Conversion {
-  readonly read: string;
-  readonly write: string;
+  readonly read: (value: string) => string;
+  readonly write?: (value: string) => string;
 }
 
 /** The field that a property of a literal or of an access names. */
@@ -30,29 +32,32 @@ export function conversionOf(name: ts.Node, migration: Migration): Conversion | 
   const field = fieldOf(name, migration);
   if (!field || !ts.isInterfaceDeclaration(field.parent)) return undefined;
   const type = migration.checker.getTypeAtLocation(field).getNonNullableType();
-  const use = (one: string): string => migration.imports.use("@bufbuild/protobuf/wkt", one, name.parent);
+  const use = (one: string, module = WKT): string => migration.imports.use(module, one, name.parent);
   if (type.symbol?.name === "Date")
     return {
-      get read() {
-        return use("timestampDate");
-      },
-      get write() {
-        return use("timestampFromDate");
-      },
+      read: (value) => `${use("timestampDate")}(${value})`,
+      write: (value) => `${use("timestampFromDate")}(${value})`,
     };
-  if (type.symbol?.name === "Buffer") return { read: "Buffer.from", write: "" };
-  if (!(type.flags & (ts.TypeFlags.NumberLike | ts.TypeFlags.StringLike))) return undefined;
+  if (type.symbol?.name === "Buffer") return { read: (value) => `Buffer.from(${value})` };
   const { text } = field.getSourceFile();
   const start = text.indexOf(`encode(message: ${field.parent.name.text},`);
-  const encode = text.slice(start, text.indexOf("decode(", start));
-  const isLong = start >= 0 && INTEGERS.some((one) => encode.includes(`.${one}(message.${field.name.getText()})`));
-  return isLong ? { read: type.flags & ts.TypeFlags.StringLike ? "String" : "Number", write: "BigInt" } : undefined;
+  const encode = start < 0 ? "" : text.slice(start, text.indexOf("decode(", start));
+  const own = `(message.${field.name.getText()})`;
+  if (encode.includes(`FieldMask.wrap${own}`))
+    return {
+      read: (value) => `${value}.paths`,
+      write: (value) => `${use("create", PROTOBUF)}(${use("FieldMaskSchema")}, { paths: ${value} })`,
+    };
+  const isLong = INTEGERS.some((one) => encode.includes(`.${one}${own}`));
+  if (!isLong || !(type.flags & (ts.TypeFlags.NumberLike | ts.TypeFlags.StringLike))) return undefined;
+  const plain = type.flags & ts.TypeFlags.StringLike ? "String" : "Number";
+  return { read: (value) => `${plain}(${value})`, write: (value) => `BigInt(${value})` };
 }
 
-function convert(by: string, text: string, node: ts.Expression, { checker }: Migration): string {
+function convert(by: (value: string) => string, text: string, node: ts.Expression, { checker }: Migration): string {
   const type = checker.getTypeAtLocation(node);
   if (type.flags & ts.TypeFlags.Undefined) return text;
-  return type.getNonNullableType() === type ? `${by}(${text})` : `(${text} === undefined ? undefined : ${by}(${text}))`;
+  return type.getNonNullableType() === type ? by(text) : `(${text} === undefined ? undefined : ${by(text)})`;
 }
 
 /** Reports whether an expression is only compared, or tested for its presence. */
@@ -77,7 +82,7 @@ function boundOf(node: ts.Node, migration: Migration): ts.Node | undefined {
 }
 
 /** The text of a value that such a field is given: one that another field has is not converted. */
-function givenOf(by: string, value: ts.Expression, migration: Migration): string {
+function givenOf(by: (value: string) => string, value: ts.Expression, migration: Migration): string {
   const name = ts.isPropertyAccessExpression(value) ? value.name : boundOf(value, migration);
   const isField = name && conversionOf(name, migration);
   return isField ? migration.children(value) : convert(by, migration.print(value), value, migration);

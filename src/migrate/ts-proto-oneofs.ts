@@ -9,7 +9,7 @@ import { conversionOf, fieldOf } from "./ts-proto-fields.ts";
 interface Member extends ProtoField {
   readonly oneof: string;
   readonly field: ts.PropertySignature;
-  /** The functions that convert its value, if it has another type. */
+  /** The code that converts its value, if it has another type. */
   readonly conversion: ReturnType<typeof conversionOf>;
 }
 
@@ -93,7 +93,7 @@ function once(of: string | undefined, text: string): string {
 }
 
 function setValue({ member: { conversion }, path }: Read): string {
-  return conversion ? `${conversion.read}(${path}.value)` : `${path}.value`;
+  return conversion ? conversion.read(`${path}.value`) : `${path}.value`;
 }
 
 /** `message.text`, which is `undefined` if another field is set. */
@@ -152,7 +152,7 @@ function written(value: ts.Expression, member: Member, rest: string, migration: 
   const node = inner(value);
   if (isNothing(node)) return rest;
   const of = (text: string): string => {
-    const given = member.conversion ? `${member.conversion.write}(${text})` : text;
+    const given = member.conversion?.write?.(text) ?? text;
     return `{ case: ${JSON.stringify(member.name)}, value: ${given} }`;
   };
   const may = isOptional(node, member, migration);

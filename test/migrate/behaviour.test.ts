@@ -875,6 +875,23 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "size: BigInt(2), changedAt: timestampFromDate(new Date())",
       ],
     },
+    "field masks, which are lists of paths": {
+      source: `import type { FileChange } from "../gen/file/v1/file";
+        export const made = (mask: string[]): FileChange[] => [{ file: undefined, mask }, { file: undefined, mask: ["name"] }];
+        export const read = (one: FileChange) => [one.mask?.join(), one.mask && one.mask.length];
+        export const copy = (one: FileChange, other: FileChange) => { one.mask = other.mask; one.mask?.push("size"); };
+        export const set = (one: FileChange, mask?: string[]) => { one.mask = mask; };
+        export const all = ({ mask }: FileChange) => mask ?? [];`,
+      has: [
+        "mask: create(FieldMaskSchema, { paths: mask })",
+        'mask: create(FieldMaskSchema, { paths: ["name"] })',
+        "[(one.mask === undefined ? undefined : one.mask.paths)?.join(), one.mask && one.mask.paths.length]",
+        '{ one.mask = other.mask; (one.mask === undefined ? undefined : one.mask.paths)?.push("size"); }',
+        "one.mask = (mask === undefined ? undefined : create(FieldMaskSchema, { paths: mask }));",
+        "({ mask }: FileChange) => (mask === undefined ? undefined : mask.paths) ?? []",
+        'import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";',
+      ],
+    },
     "fields of a oneof": {
       source: `import { Event } from "../gen/event/v1/event";
         export const read = (event: Event) => [event.text, event.author?.name, event.size, event.text && event.text.length];

@@ -23,6 +23,16 @@ export const File = {
   },
   decode: (): unknown => undefined,
 };
+export interface FileChange {
+  file: File | undefined;
+  mask: string[] | undefined;
+}
+export const FileChange = {
+  encode(message: FileChange, writer: unknown): unknown {
+    return message.mask && FieldMask.encode(FieldMask.wrap(message.mask), writer);
+  },
+};
+declare const FieldMask: { encode(message: unknown, writer: unknown): unknown; wrap(paths: string[]): unknown };
 interface Buffer extends Uint8Array {
   readonly parent: ArrayBufferLike;
 }
