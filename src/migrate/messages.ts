@@ -120,11 +120,14 @@ const tsProtoName: Rule = (node, migration) => {
       return `(-1${migration.typed(` as number as ${type}`)})`;
     }
   }
-  if (ts.isTypeReferenceNode(node) && node.typeName.getText() === "DeepPartial") {
+  if (ts.isTypeReferenceNode(node) && ["DeepPartial", "Partial"].includes(node.typeName.getText())) {
     const [of] = node.typeArguments ?? [];
     const generated = of && ts.isTypeReferenceNode(of) ? generatedOf(of.typeName, migration) : undefined;
-    if (generated?.by === "ts-proto")
+    if (generated?.by === "ts-proto") {
+      // A message to create has its $typeName, or none.
+      if (node.typeName.getText() === "Partial") return `Partial<Omit<${migration.print(of as ts.Node)}, "$typeName">>`;
       return `${migration.imports.use(PROTOBUF, "MessageInitShape", node)}<typeof ${schemaOf(generated, node, migration)}>`;
+    }
   }
   if (!ts.isIdentifier(node) || ts.isImportSpecifier(node.parent)) return undefined;
   const of = generatedOf(node, migration);

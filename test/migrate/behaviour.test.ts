@@ -875,6 +875,11 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "size: BigInt(2), changedAt: timestampFromDate(new Date())",
       ],
     },
+    "messages with some of their fields": {
+      source: `import { File } from "../gen/file/v1/file";
+        export const of = (change: Partial<File>): File => File.fromPartial({ ...change, name: "" });`,
+      has: ['(change: Partial<Omit<File, "$typeName">>): File => create(FileSchema, { ...change, name: "" });'],
+    },
     "field masks, which are lists of paths": {
       source: `import type { FileChange } from "../gen/file/v1/file";
         export const made = (mask: string[]): FileChange[] => [{ file: undefined, mask }, { file: undefined, mask: ["name"] }];
