@@ -10,6 +10,7 @@ import {
   useGenerated,
 } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
+import { messageClass, messageClassPart, readMessage } from "./protobuf-classes.ts";
 import { bigintOf, isInt64 } from "./protobuf-int64.ts";
 import { isMap, protobufMap } from "./protobuf-maps.ts";
 import { enumMember, protoField } from "./protobuf-names.ts";
@@ -64,7 +65,7 @@ function accessor(node: ts.Node, migration: Migration) {
   const [, verb = "", rest = ""] = /^(get|set|add|has|clear)([A-Z].*)$/.exec(node.expression.name.text) ?? [];
   const isList = rest.endsWith("List") && (verb === "clear" || method.getText().includes("Array<"));
   const isOfMap = rest.endsWith("Map") && (verb === "clear" || isMap(migration.checker.getTypeAtLocation(node)));
-  const suffix = isList ? "List" : isOfMap ? "Map" : /_asU8$/.exec(rest)?.[0];
+  const suffix = isList ? "List" : isOfMap ? "Map" : /_as(?:U8|B64)$/.exec(rest)?.[0];
   const name = suffix ? rest.slice(0, -suffix.length) : rest;
   const plain = name.slice(0, 1).toLowerCase() + name.slice(1);
   const known = protoField(of, of.name, name, migration);
@@ -167,7 +168,10 @@ const protobufAccess: Rule = (node, migration) => {
   const object = (): string => `${migration.print(target)}${callee.questionDotToken ? "?" : ""}`;
   switch (verb) {
     case "get":
-      if (name.endsWith("_asB64")) migration.leave(node, "bytes are a Uint8Array");
+      if (name.endsWith("_asB64")) {
+        if (!callee.questionDotToken) return `Buffer.from(${read(found, object())}).toString("base64")`;
+        migration.leave(node, "bytes are a Uint8Array");
+      }
       if (found.isOfMap && isPassed(node)) migration.leave(node, "maps are objects");
       return read(found, object());
     case "set": {
@@ -222,7 +226,8 @@ const protobufName: Rule = (node, migration) => {
   if (enumOf !== undefined) return enumOf;
   const isNested = ts.isQualifiedName(node) || ts.isPropertyAccessExpression(node);
   if (!isNested && (!ts.isIdentifier(node) || ts.isImportSpecifier(node.parent))) return undefined;
-  if (isBaseMessage(node, migration)) return migration.imports.use(PROTOBUF, "Message", node);
+  if (!ts.isExpression(node.parent) && isBaseMessage(migration.declared(node)))
+    return migration.imports.use(PROTOBUF, "Message", node);
   const of = generatedOf(node, migration);
   if (of?.by !== "google-protobuf") return undefined;
   const { declaration } = of;
@@ -252,17 +257,21 @@ const protobufMember: Rule = (node, migration) => {
   return migration.children(node).slice(0, -text.length) + field;
 };
 
-/** Reports whether a name is that of the class that all messages extend, as a type. */
-function isBaseMessage(node: ts.Node, migration: Migration): boolean {
-  const declaration = migration.declared(node);
-  return (
-    declaration !== undefined &&
-    ts.isClassDeclaration(declaration) &&
-    declaration.name?.text === "Message" &&
-    declaration.getSourceFile().fileName.endsWith("/google-protobuf/index.d.ts") &&
-    !ts.isExpression(node.parent)
-  );
+/** Reports whether a declaration is the class that all messages extend. */
+function isBaseMessage(node: ts.Node | undefined): boolean {
+  if (!node || !ts.isClassDeclaration(node) || node.name?.text !== "Message") return false;
+  return node.getSourceFile().fileName.endsWith("/google-protobuf/index.d.ts");
 }
+
+/** `message.toObject()` of any message. */
+const anyObject: Rule = (node, migration) => {
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
+  const { expression, name } = node.expression;
+  const declaration = migration.declared(name);
+  if (name.text !== "toObject" || !isBaseMessage(declaration?.parent) || node.arguments.length > 0) return undefined;
+  migration.todo(node, "messages are objects: JSON.stringify refuses their integers of 64 bits, use toJson");
+  return migration.print(expression);
+};
 
 /** Reports whether a declaration is a member of an enum of ts-protoc-gen, a constant of a type such as `StatusMap`. */
 function isMapped(node: ts.Declaration): boolean {
@@ -284,11 +293,15 @@ function mappedEnum(node: ts.Node, migration: Migration): string | undefined {
 }
 
 export const protobufRules: readonly Rule[] = [
+  messageClass,
+  messageClassPart,
   protobufInit,
   wellKnown,
   protobufMap,
   protobufFunction,
+  readMessage,
   protobufAccess,
+  anyObject,
   protobufMember,
   oneofCase,
   protobufName,

@@ -460,6 +460,27 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         'note.content.case === "text"; export const isEmpty = (note: Note) => note.content.case === undefined;',
       ],
     },
+    "classes that extend messages of google-protobuf": {
+      source: `import * as jspb from "google-protobuf"; import { Note as Base } from "../gen/note/v1/note_pb";
+      export class Note extends Base {
+        override getText() { return super.getText().trim(); }
+      }
+      export class Memo extends Base {
+        constructor() { super(); this.setText("memo"); }
+      }
+      export const read = (one: Base): Note => Base.deserializeBinaryFromReader(new Note(), new jspb.BinaryReader(one.serializeBinary()));
+      export const shown = (any: jspb.Message, note: Note) => [any.toObject(), new Memo().getText(), note.getText(), note.getImageData_asB64()];`,
+      has: [
+        'export class Note { getText() { return (this.content.case === "text" ? this.content.value : "").trim(); } constructor() { Object.assign(this, create(NoteSchema)); } } export interface Note extends Base {}',
+        'constructor() { Object.assign(this, create(NoteSchema)); this.content = { case: "text", value: "memo" }; } } export interface Memo extends Base {}',
+        "Object.assign(new Note(), fromBinary(NoteSchema, toBinary(NoteSchema, one)))",
+        '[any, ((message) => message.content.case === "text" ? message.content.value : "")(new Memo()), note.getText(), Buffer.from((note.content.case === "imageData" ? note.content.value : new Uint8Array())).toString("base64")]',
+      ],
+      left: [
+        "where Note is taken for another Note, its methods are not called: fields are read",
+        "messages are objects: JSON.stringify refuses their integers of 64 bits, use toJson",
+      ],
+    },
     "integers of 64 bits of google-protobuf": {
       source: `import { Stock } from "../gen/stock/v1/stock_pb";
       export const made = new Stock();

@@ -2,9 +2,12 @@ export abstract class Message {
   serializeBinary(): Uint8Array;
   cloneMessage(): this;
   clone(): this;
+  toObject(): object;
   static toObject(includeInstance: boolean, msg: Message): object;
 }
-export class BinaryReader {}
+export class BinaryReader {
+  constructor(bytes?: Uint8Array);
+}
 export class BinaryWriter {}
 export class ExtensionFieldInfo<T> {
   name: T;

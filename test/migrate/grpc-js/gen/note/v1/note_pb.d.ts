@@ -20,6 +20,8 @@ export class Note extends jspb.Message {
     getImageData_asB64(): string;
     setImageData(value: Uint8Array | string): Note;
     static deserializeBinary(bytes: Uint8Array): Note;
+    serializeBinary(): Uint8Array;
+    static deserializeBinaryFromReader(message: Note, reader: jspb.BinaryReader): Note;
 
     hasParent(): boolean;
     clearParent(): void;
