@@ -1,5 +1,6 @@
 /** The imports of a migrated file: those that are still used, and new ones. */
 import { ts } from "ts-morph";
+import { generatorOf } from "./generator.ts";
 
 /** Names that are types, also where the old code has a value. */
 const TYPES = [
@@ -33,6 +34,8 @@ export class FileImports {
   readonly #used = new Set<ts.Declaration>();
   /** Names that the file declares itself. */
   readonly #declared = new Set<string>();
+  /** Those of types. */
+  readonly #types = new Set<string>();
 
   constructor(file: ts.SourceFile, checker: ts.TypeChecker) {
     this.#file = file;
@@ -51,6 +54,7 @@ export class FileImports {
         ts.isIdentifier(name)
       )
         this.#declared.add(name.text);
+      if (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) this.#types.add(node.name.text);
       if (ts.isIdentifier(node) && !isImport) for (const one of this.#importOf(node)) this.#used.add(one);
       if (!ts.isImportDeclaration(node)) node.forEachChild(visit);
     };
@@ -109,13 +113,22 @@ export class FileImports {
   keep(node: ts.Identifier): string {
     const text = node.getText();
     const [one] = this.#importOf(node);
-    if (one === undefined) return text;
+    const isType = one !== undefined && this.#isOwnType(one);
+    const isDeclared = ts.isTypeAliasDeclaration(node.parent) || ts.isInterfaceDeclaration(node.parent);
+    if (one === undefined || (isType && (isDeclared || isOfType(node)))) return text;
     this.#kept.add(one);
-    if (!ts.isImportSpecifier(one) || !this.#isAdded(text, moduleOf(one))) return text;
+    if (!ts.isImportSpecifier(one) || !(isType || this.#isAdded(text, moduleOf(one)))) return text;
     const other = `Other${text}`;
     this.#renamed.set(one, other);
     if (ts.isExportSpecifier(node.parent)) return node.parent.propertyName ? other : `${other} as ${text}`;
     return ts.isShorthandPropertyAssignment(node.parent) ? `${text}: ${other}` : other;
+  }
+
+  /** Reports whether a generated value has the name of a type of the file: the enum that replaces it is a type too. */
+  #isOwnType(one: ts.Declaration): boolean {
+    if (!ts.isImportSpecifier(one) || !this.#types.has(one.name.text)) return false;
+    const module = this.#checker.getSymbolAtLocation(one.parent.parent.parent.moduleSpecifier)?.declarations?.[0];
+    return module !== undefined && ts.isSourceFile(module) && generatorOf(module) === "google-protobuf";
   }
 
   /** Returns a name that the file does not declare. */
@@ -151,7 +164,8 @@ export class FileImports {
     for (const one of declarations) {
       const module = moduleOf(one);
       const bindings = bindingsOf(one);
-      const kept = bindings.filter((name) => this.#kept.has(name) || !(this.#used.has(name) || isOld(one)));
+      const isUnused = (name: ts.Declaration): boolean => !this.#used.has(name) && !isOld(one) && !this.#isOwnType(name);
+      const kept = bindings.filter((name) => this.#kept.has(name) || isUnused(name));
       const named = one.importClause?.namedBindings;
       const own = this.#added.get(module);
       const canAdd = own && named && ts.isNamedImports(named) && !one.importClause?.isTypeOnly;

@@ -111,8 +111,13 @@ function written(found: Accessor, migration: Migration): readonly [name: string,
 function given({ node, method, isList, isBig }: Accessor, migration: Migration): string {
   const [value] = node.arguments;
   const text = value ? migration.print(value) : "undefined";
-  const isText = value && migration.checker.getTypeAtLocation(value).flags & ts.TypeFlags.StringLike;
-  if (isText && method.parameters[0]?.type?.getText().includes("Uint8Array")) return `Buffer.from(${text}, "base64")`;
+  const type = method.parameters[0]?.type;
+  const flags = value ? migration.checker.getTypeAtLocation(value).flags : 0;
+  if (flags & ts.TypeFlags.StringLike && type?.getText().includes("Uint8Array"))
+    return `Buffer.from(${text}, "base64")`;
+  // Another enum, whose numbers those of ts-protoc-gen accept.
+  if (value && flags & ts.TypeFlags.EnumLike && type && ts.isIndexedAccessTypeNode(type))
+    return `${ts.isLeftHandSideExpression(value) ? text : `(${text})`}${migration.typed(" as number")}`;
   if (!isBig || !value) return text;
   return isList ? `Array.from(${text}, BigInt)` : bigintOf(value, text);
 }

@@ -481,6 +481,21 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "messages are objects: JSON.stringify refuses their integers of 64 bits, use toJson",
       ],
     },
+    "enums of google-protobuf beside a type with the same name, and numbers of another enum": {
+      source: `import { State, Stock } from "../gen/stock/v1/stock_pb";
+      const states = { sold: State.STATE_SOLD };
+      type State = keyof typeof states;
+      enum Mode { New, Sold }
+      export const set = (one: Stock, state: State, mode: Mode) => {
+        one.setState(states[state]); one.setState(mode); one.setState(state ? Mode.New : mode);
+      };`,
+      has: [
+        'import { State as OtherState, Stock } from "../gen/stock/v1/stock_pb";',
+        "{ sold: OtherState.SOLD }; type State = keyof typeof states;",
+        "(one: Stock, state: State, mode: Mode)",
+        "one.state = states[state]; one.state = mode as number; one.state = (state ? Mode.New : mode) as number;",
+      ],
+    },
     "integers of 64 bits of google-protobuf": {
       source: `import { Stock } from "../gen/stock/v1/stock_pb";
       export const made = new Stock();
