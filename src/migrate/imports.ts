@@ -164,7 +164,8 @@ export class FileImports {
     for (const one of declarations) {
       const module = moduleOf(one);
       const bindings = bindingsOf(one);
-      const isUnused = (name: ts.Declaration): boolean => !this.#used.has(name) && !isOld(one) && !this.#isOwnType(name);
+      const isUnused = (name: ts.Declaration): boolean =>
+        !this.#used.has(name) && !isOld(one) && !this.#isOwnType(name);
       const kept = bindings.filter((name) => this.#kept.has(name) || isUnused(name));
       const named = one.importClause?.namedBindings;
       const own = this.#added.get(module);

@@ -10,6 +10,8 @@ export interface ProtoField {
   readonly name: string;
   /** True for integers of 64 bits, which are a `bigint`. */
   readonly isBig: boolean;
+  readonly isText: boolean;
+  readonly number: number;
   /** The place among the fields of the oneof. */
   readonly index: number;
 }
@@ -110,8 +112,15 @@ export class ProtoFiles {
         const end = statement.indexOf("=");
         const own = statement[end - 1];
         if (outer && word !== "option" && own !== undefined) {
-          const isBig = BIG.includes(statement[end - 2] ?? "");
-          outer.fields?.set(plainName(own), { oneof: outer.oneof, name: localName(own), isBig, index: outer.index++ });
+          const type = statement[end - 2] ?? "";
+          outer.fields?.set(plainName(own), {
+            oneof: outer.oneof,
+            name: localName(own),
+            isBig: BIG.includes(type),
+            isText: type === "string",
+            number: Number(statement[end + 1]),
+            index: outer.index++,
+          });
           outer.values?.push(own);
         }
         statement = [];

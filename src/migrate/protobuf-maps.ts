@@ -1,5 +1,6 @@
 /** Fields of google-protobuf that are maps, objects of a class, as objects of protobuf-es. */
 import { ts } from "ts-morph";
+import { generatedBy, packageOf } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
 import { isFunction } from "./tree.ts";
 
@@ -14,6 +15,15 @@ export function isMap(type: ts.Type): boolean {
 function typesOf(node: ts.Expression, { checker }: Migration): readonly ts.Type[] | undefined {
   const type = checker.getTypeAtLocation(node).getNonNullableType();
   return isMap(type) ? checker.getTypeArguments(type as ts.TypeReference) : undefined;
+}
+
+/** The field of a message with a single one, texts, whose array of fields is known. */
+function onlyText(message: ts.Type | undefined, { protos, declarationOf }: Migration): string | undefined {
+  const declaration = message && declarationOf(message);
+  const of = declaration && generatedBy(declaration);
+  const fields = of && protos.message(packageOf(declaration), of.name);
+  const [field] = fields?.values() ?? [];
+  return fields?.size === 1 && field?.isText && field.number === 1 ? field.name : undefined;
 }
 
 /** `order.getLabelsMap().set(key, value)` and other methods of maps. */
@@ -42,6 +52,8 @@ export const protobufMap: Rule = (node, migration) => {
     case "getLength":
       return `Object.keys(${map}).length`;
   }
+  const field = isText && isMessage && name.text === "getEntryList" ? onlyText(value, migration) : undefined;
+  if (field) return `Object.entries(${map}).map(([key, { ${field} }]) => [key, [${field}]])`;
   // Keys of objects are strings. Entries of messages are arrays of their fields.
   if (!isText || (isMessage && ["getEntryList", "toArray", "toObject"].includes(name.text)))
     return other(node, migration);

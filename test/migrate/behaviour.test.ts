@@ -600,6 +600,11 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       ],
       left: ["maps are objects", "maps are objects"],
     },
+    "entries of a map of google-protobuf, whose messages are arrays of their fields": {
+      source: `import type { Bin } from "../gen/bin/v1/bin_pb";
+      export const tags = (one: Bin) => one.getTagsMap().getEntryList() as unknown as [string, string[][]][];`,
+      has: ["Object.entries(one.tags).map(([key, { word }]) => [key, [word]]) as unknown as [string, string[][]][];"],
+    },
     "lists of objects of google-protobuf": {
       source: `import { Stock } from "../gen/stock/v1/stock_pb";
       export const lots = (one: Stock) => one.toObject().lotsList.length;

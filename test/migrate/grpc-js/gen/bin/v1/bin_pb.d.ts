@@ -4,6 +4,7 @@
 import * as jspb from "google-protobuf";
 
 export class Bin extends jspb.Message {
+  getTagsMap(): jspb.Map<string, Tags>;
   getShelfid(): number;
   setShelfid(value: number): Bin;
   getToplevel(): Level;
@@ -42,4 +43,9 @@ export namespace Bin {
 export enum Level {
   LOW = 0,
   HIGHUP = 1,
+}
+
+export class Tags extends jspb.Message {
+  getWordList(): Array<string>;
+  setWordList(value: Array<string>): Tags;
 }
