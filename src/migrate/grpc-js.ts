@@ -10,7 +10,7 @@ import { loaderRules, whyLoaded } from "./grpc-loader.ts";
 import { serviceOf } from "./grpc-names.ts";
 import { serverRules } from "./grpc-servers.ts";
 import { findHandlers, serviceRules } from "./grpc-services.ts";
-import { streamRules } from "./grpc-streams.ts";
+import { findStreams, streamRules } from "./grpc-streams.ts";
 import { createKind } from "./kind.ts";
 import { loaderFieldRules } from "./loader-messages.ts";
 import { messageRules } from "./messages.ts";
@@ -128,7 +128,10 @@ export const grpcJs: Kind = createKind({
   names,
   members,
   same,
-  prepare: findHandlers,
+  prepare: (migration) => {
+    findHandlers(migration);
+    findStreams(migration);
+  },
   whyWhole: whyLoaded,
   rules: [
     ...loaderFieldRules,

@@ -14,7 +14,7 @@ const stream: Rule = (node, migration) => {
   if (!declaration || !call || call.type === "ClientUnaryCall" || !ts.isIdentifier(declaration.name)) return undefined;
   const parts = partsOf(declaration.name.text, node, call);
   const data = parts?.listeners.get("data");
-  if (data) typeMessage(data, responseOf(call, migration));
+  if (data) typeMessage(data, responseOf(call.node, migration));
   if (parts === undefined) return emitter(node, declaration, call, migration);
   if (parts.isIterated) return undefined;
   const indent = migration.indentOf(node);
@@ -34,9 +34,6 @@ const stream: Rule = (node, migration) => {
   return `${iterated(begun, parts.listeners, indent, migration)};`;
 };
 
-/** The variables of streams that stay emitters of events. */
-const emitters = new WeakMap<ts.Node, ts.Type | undefined>();
-
 /** A stream that is written or listened to in another form, as a stream of Node. */
 function emitter(
   node: ts.VariableStatement,
@@ -44,7 +41,6 @@ function emitter(
   call: ClientCall,
   migration: Migration,
 ): string | undefined {
-  emitters.set(declaration, responseOf(call, migration));
   const head = node.getText().slice(0, declaration.getStart() - node.getStart());
   const name = declaration.name.getText();
   if (call.type !== "ClientWritableStream") return `${head}${name} = ${streamOf(call, migration)};`;
@@ -63,14 +59,14 @@ function streamOf(call: ClientCall, migration: Migration): string {
   return `${create}.from(${requests} => ${newCall(call, "requests", migration)})`;
 }
 
-/** Calls of a stream that stays an emitter, which those of Node have too, but for `cancel` and some events. */
+/** Calls of a stream that stays an emitter or is passed on. Those of Node have them too, but for `cancel` and some events. */
 const emitterUse: Rule = (node, migration) => {
   if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
   const { expression, name } = node.expression;
-  const declaration = migration.declared(emitterOf(expression));
-  if (declaration === undefined || !emitters.has(declaration)) return undefined;
+  const object = emitterOf(expression);
+  if (!/^Client\w+Stream$/.test(migration.typeName(object) ?? "")) return undefined;
   const event = name.text === "on" ? node.arguments[0]?.getText().slice(1, -1) : undefined;
-  if (event === "data" && node.arguments[1]) typeMessage(node.arguments[1], emitters.get(declaration));
+  if (event === "data" && node.arguments[1]) typeMessage(node.arguments[1], responseOf(object, migration));
   if (event !== undefined && OPTIONS[event] !== undefined)
     migration.todo(node, `the listener of ${event} does not run: it ${OPTIONS[event]}`);
   if (name.text === "getPeer") return undefined;
@@ -79,8 +75,8 @@ const emitterUse: Rule = (node, migration) => {
 
 /** The text of a call of a method, whose name may differ. */
 export function methodCall(node: ts.CallExpression, name: string, migration: Migration): string {
-  const { expression } = node.expression as ts.PropertyAccessExpression;
-  return `${migration.print(expression)}.${name}(${node.arguments.map((one) => migration.print(one)).join(", ")})`;
+  const { expression, questionDotToken } = node.expression as ts.PropertyAccessExpression;
+  return `${migration.print(expression)}${questionDotToken ? "?." : "."}${name}(${node.arguments.map((one) => migration.print(one)).join(", ")})`;
 }
 
 /** The object on which a chain of `on` is called. */
@@ -148,10 +144,9 @@ function partsOf(name: string, node: ts.Statement, call: ClientCall): Parts | un
   return { all: [...all, ...between], sent: between, listeners, isIterated: false };
 }
 
-/** The type of the responses of a call. */
-function responseOf({ node, type }: ClientCall, migration: Migration): ts.Type | undefined {
-  const args = migration.checker.getTypeAtLocation(node).aliasTypeArguments ?? [];
-  return type === "ClientReadableStream" ? args[0] : args[1];
+/** The type of the responses of a stream. */
+function responseOf(stream: ts.Node, { checker }: Migration): ts.Type | undefined {
+  return checker.getTypeAtLocation(stream).getNonNullableType().aliasTypeArguments?.at(-1);
 }
 
 function listenerOf(node: ts.Statement, name: string): [string, ts.Expression] | undefined {
@@ -233,11 +228,12 @@ function iterated(call: string, listeners: Parts["listeners"], indent: string, m
   );
 }
 
-/** `client.watch(request)` whose stream is iterated over, and chains of `on`. */
+/** `client.watch(request)` whose stream is iterated over or passed on, and chains of `on`. */
 const iterable: Rule = (node, migration) => {
   const call = clientCall(node, migration);
   if (call?.type !== "ClientReadableStream") return undefined;
-  return newCall(call, undefined, migration);
+  const isUsed = ts.isPropertyAccessExpression(node.parent) || isListened(node, migration);
+  return isUsed && !ts.isForOfStatement(node.parent) ? streamOf(call, migration) : newCall(call, undefined, migration);
 };
 
 /** `client.watch(request).on("data", …).on("end", …);`. */
@@ -251,19 +247,15 @@ const chain: Rule = (node, migration) => {
     one.expression.name.text === "on"
   ) {
     const [event, listener] = one.arguments;
-    if (!event || !listener) return undefined;
-    const name = event.getText().slice(1, -1);
-    if (listeners.has(name)) {
-      migration.leave(node, `a stream has several listeners of ${name}`);
-      return undefined;
-    }
+    const name = event?.getText().slice(1, -1) ?? "";
+    if (!listener || listeners.has(name)) return undefined;
     listeners.set(name, listener);
     one = one.expression.expression;
   }
   const call = listeners.size > 0 ? clientCall(one, migration) : undefined;
   if (call?.type !== "ClientReadableStream") return undefined;
   const data = listeners.get("data");
-  if (data) typeMessage(data, responseOf(call, migration));
+  if (data) typeMessage(data, responseOf(call.node, migration));
   return `${iterated(newCall(call, undefined, migration), listeners, migration.indentOf(node), migration)};`;
 };
 
@@ -275,13 +267,35 @@ const STREAMS: Readonly<Record<string, string>> = {
   ServerWritableStream: "Writable",
 };
 
-/** `ClientReadableStream<Order>` as a type. */
+/** The types of responses whose streams are listened to elsewhere than where a client is called. */
+const listened = new WeakSet<ts.Type>();
+
+/** Finds, before files are migrated, streams of responses that are passed on and used as those of Node. */
+export function findStreams(migration: Migration): void {
+  contains(migration.file, (node) => {
+    if (!ts.isPropertyAccessExpression(node) || migration.typeName(node.expression) !== "ClientReadableStream")
+      return false;
+    const object = emitterOf(node.expression);
+    const response = responseOf(object, migration);
+    if (response && !clientCall(migration.initializer(object) ?? object, migration)) listened.add(response);
+    return false;
+  });
+}
+
+function isListened(stream: ts.Node, migration: Migration): boolean {
+  const response = responseOf(stream, migration);
+  return response !== undefined && listened.has(response);
+}
+
+/** `ClientReadableStream<Order>` and `ReturnType<OrderClient["watch"]>` as types. */
 const streamType: Rule = (node, migration) => {
   if (!ts.isTypeReferenceNode(node)) return undefined;
-  const name = migration.nameOf(node.typeName);
-  const own = STREAMS[name ?? ""];
+  const isReturned = node.typeName.getText() === "ReturnType";
+  const name = isReturned ? migration.typeName(node) : migration.nameOf(node.typeName);
+  const isReadable = name === "ClientReadableStream" && isListened(node, migration);
+  const own = isReadable ? "Readable" : STREAMS[name ?? ""];
   if (own !== undefined) return migration.imports.use("node:stream", own, node);
-  if (name !== "ClientReadableStream") return undefined;
+  if (name !== "ClientReadableStream" || isReturned) return undefined;
   return `AsyncIterable<${node.typeArguments?.map((one) => migration.print(one)).join(", ")}>`;
 };
 

@@ -20,7 +20,7 @@ export interface Tables extends Omit<Kind, "rewrite"> {
 
 export function createKind(tables: Tables): Kind {
   const same = new Set(tables.same.split(" "));
-  const rules = [...tables.rules, oldExport, oldName, assigned, oldMember, oldModule];
+  const rules = [...tables.rules, oldExport, oldName, assigned, tested, oldMember, oldModule];
   return {
     ...tables,
     rewrite: (node, migration) => {
@@ -84,6 +84,17 @@ export function createKind(tables: Tables): Kind {
     if (!ts.isPropertyAccessExpression(left) || !migration.nameOf(left)?.startsWith("CallOptions.")) return undefined;
     const name = oldMember(left.name, migration) ?? left.name.text;
     return `Object.assign(${migration.print(left.expression)}, { ${name}: ${migration.print(right)} })`;
+  }
+
+  /** `"metadata" in error`, the name of such a member in a string. */
+  function tested(node: ts.Node, migration: Migration): string | undefined {
+    if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.InKeyword) return undefined;
+    if (!ts.isStringLiteral(node.left)) return undefined;
+    const { text } = node.left;
+    const type = migration.checker.getTypeAtLocation(node.right);
+    const of = (type.isUnion() ? type.types : [type]).map((one) => migration.oldName(one)).find(Boolean);
+    const found = of && renamed(node, `${of}.${text}`, text, migration);
+    return found && `"${found}" in ${migration.print(node.right)}`;
   }
 
   /** A member of a type of the old package, where it is read, given or destructured. */
