@@ -1,30 +1,17 @@
 /** Messages of google-protobuf, classes with accessors, as those of protobuf-es. */
 import { ts } from "ts-morph";
-import {
-  type Generated,
-  generatedBy,
-  generatedOf,
-  isWellKnown,
-  schemaCall,
-  schemaOf,
-  useGenerated,
-} from "./generated.ts";
+import { generatedBy, generatedOf, isWellKnown, schemaCall, schemaOf, useGenerated } from "./generated.ts";
 import type { Migration, Rule } from "./migration.ts";
 import { messageClass, messageClassPart, readMessage } from "./protobuf-classes.ts";
 import { bigintOf, isInt64 } from "./protobuf-int64.ts";
 import { isMap, protobufMap } from "./protobuf-maps.ts";
 import { enumMember, protoField } from "./protobuf-names.ts";
 import { oneofCase, oneofOf, readOf, readOneof, unset, writtenOneof } from "./protobuf-oneofs.ts";
+import { classOf, protobufValue } from "./protobuf-values.ts";
 import { wellKnown } from "./protobuf-well-known.ts";
 import { isFunction } from "./tree.ts";
 
 const PROTOBUF = "@bufbuild/protobuf";
-
-/** The class of a message of google-protobuf. */
-function classOf(node: ts.Node, migration: Migration): Generated | undefined {
-  const of = generatedOf(node, migration);
-  return of?.by === "google-protobuf" && ts.isClassDeclaration(of.declaration) ? of : undefined;
-}
 
 /** The types of messages that the old code has as `any`. */
 const types = new WeakMap<ts.Node, ts.Type>();
@@ -143,8 +130,13 @@ const protobufInit: Rule = (node, migration) => {
     one = found.target;
   }
   if (!ts.isNewExpression(one)) return undefined;
-  const of = classOf(one.expression, migration);
-  if (of === undefined) return undefined;
+  const made = classOf(one.expression, migration);
+  if (made === undefined) return undefined;
+  // A message without fields may be of another class than the one that is expected.
+  const expected = one === node && migration.checker.getContextualType(one)?.getNonNullableType();
+  const declaration = expected && !expected.isUnion() && migration.declarationOf(expected);
+  const other = declaration && ts.isClassDeclaration(declaration) ? generatedBy(declaration) : undefined;
+  const of = other?.by === "google-protobuf" ? other : made;
   if (one.arguments?.length)
     migration.leave(one, `the arguments of new ${of.name} are fields: pass an object to create`);
   const init = fields.length > 0 ? `, { ${fields.join(", ")} }` : "";
@@ -258,8 +250,12 @@ const protobufMember: Rule = (node, migration) => {
   const isList = text.endsWith("List") && declaration.type?.getText().startsWith("Array<");
   const own = isList ? text.slice(0, -"List".length) : text;
   const message = generatedBy(object)?.name.replace(/_AsObject$/, "") ?? "";
-  const field = protoField(of, message, own, migration)?.name ?? own;
-  return migration.children(node).slice(0, -text.length) + field;
+  const known = protoField(of, message, own, migration);
+  const field = known?.name ?? own;
+  const oneof = known ? known.oneof : oneofOf(object.parent.parent as ts.ModuleDeclaration, own, migration);
+  if (oneof === undefined) return migration.children(node).slice(0, -text.length) + field;
+  const target = `${migration.print(node.expression)}${node.questionDotToken ? "?" : ""}`;
+  return readOneof(target, oneof, field, "undefined", (value) => value);
 };
 
 /** Reports whether a declaration is the class that all messages extend. */
@@ -309,5 +305,6 @@ export const protobufRules: readonly Rule[] = [
   anyObject,
   protobufMember,
   oneofCase,
+  protobufValue,
   protobufName,
 ];

@@ -631,6 +631,32 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       has: ["one.lots.length;", "one.nextList;"],
       left: Array(2).fill("messages are objects: a list has no suffix List there"),
     },
+    "a field of a oneof in an object of google-protobuf": {
+      source: `import { Note } from "../gen/note/v1/note_pb";
+      export const read = (one: Note.AsObject, other?: Note.AsObject) => [one.text, other?.parent];`,
+      has: [
+        '[(one.content.case === "text" ? one.content.value : undefined), (other && (other.content.case === "parent" ? other.content.value : undefined))]',
+      ],
+    },
+    "a message of google-protobuf in place of another without fields": {
+      source: `import { ConverseRequest, SayRequest } from "../gen/eliza/v1/eliza_pb";
+      export const said: SayRequest = new ConverseRequest();`,
+      has: ["said: SayRequest = create(SayRequestSchema);"],
+    },
+    "classes of google-protobuf as values": {
+      source: `import { Note } from "../gen/note/v1/note_pb";
+      import { Stock } from "../gen/stock/v1/stock_pb";
+      const make = <T extends typeof Note | typeof Stock>(type: T): InstanceType<T> => new type() as InstanceType<T>;
+      const other = Stock;
+      export const made = [make(Note), make(Stock), new other()];
+      export const is = (one: unknown) => one instanceof Stock;`,
+      has: [
+        "<T extends typeof NoteSchema | typeof StockSchema>(type: T): MessageShape<T> => create(type) as MessageShape<T>;",
+        "const other = StockSchema;",
+        "[make(NoteSchema), make(StockSchema), create(other)]",
+        "(one: unknown) => isMessage(one, StockSchema)",
+      ],
+    },
     "the type of all messages of google-protobuf, in a file that is not generated": {
       source: `import type { Message as AnyMessage } from "google-protobuf";
       import { Note } from "../gen/note/v1/note_pb";

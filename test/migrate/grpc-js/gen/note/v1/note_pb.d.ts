@@ -32,6 +32,12 @@ export class Note extends jspb.Message {
 }
 
 export namespace Note {
+    export type AsObject = {
+        text: string,
+        imageData: Uint8Array | string,
+        parent?: Note.AsObject,
+    }
+
     export enum ContentCase {
         CONTENT_NOT_SET = 0,
         TEXT = 1,
