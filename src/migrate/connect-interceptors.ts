@@ -43,7 +43,7 @@ const requestMember: Rule = (node, migration) => {
 };
 
 function isMethod(node: ts.Expression, migration: Migration): boolean {
-  return /^(?:(?:Unary|Stream)(?:Request|Response)|HandlerContext)\.method$/.test(migration.nameOf(node) ?? "");
+  return /^(?:UnaryRe|StreamRe|HandlerContext)\w*\.method$/.test(migration.nameOf(node) ?? "");
 }
 
 /** Reports whether a method is passed as a descriptor, or a member is read that only a descriptor has. */
