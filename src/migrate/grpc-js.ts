@@ -18,15 +18,21 @@ import type { Kind, Migration, Rule } from "./migration.ts";
 
 const MAIN = "triple-es";
 
+/** What interceptors of grpc-js consist of, on both sides. */
+const INTERCEPTORS = [
+  ..."Interceptor InterceptorOptions InterceptingCall NextCall RequesterBuilder ListenerBuilder StatusBuilder".split(
+    " ",
+  ),
+  ..."ServerInterceptor ServerInterceptingCall ServerListenerBuilder ResponderBuilder".split(" "),
+];
+
 const names: Record<string, string> = {
+  ...Object.fromEntries(INTERCEPTORS.map((name) => [name, "!is an interceptor: (next) => (request) => next(request)"])),
   Metadata: `${MAIN} Metadata`,
   ServiceError: `${MAIN} RpcError`,
   Server: `${MAIN}/node Server`,
   Status: `${MAIN} Code`,
-  Interceptor: "!is an interceptor: (next) => (request) => next(request)",
   loadPackageDefinition: "!loads proto files at run time: generate code from them",
-  InterceptingCall: "!is an interceptor: (next) => (request) => next(request)",
-  InterceptorOptions: "!is an interceptor: (next) => (request) => next(request)",
   HealthImplementation: "!is addHealth(server) of triple-es/health",
   ServingStatusMap: "!is the argument of set of addHealth(server), for each service",
   ReflectionService: "!is addReflection(server) of triple-es/reflection",

@@ -360,6 +360,14 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       ],
       left: ["the listener of errors is removed: a handler throws them"],
     },
+    "an interceptor of a server": {
+      source: `import * as grpc from "@grpc/grpc-js";
+      export const log: grpc.ServerInterceptor = (_method, call) => new grpc.ServerInterceptingCall(call);`,
+      has: ["new grpc.ServerInterceptingCall(call)"],
+      left: ["ServerInterceptor", "ServerInterceptingCall"].map(
+        (name) => `${name} of @grpc/grpc-js is an interceptor: (next) => (request) => next(request)`,
+      ),
+    },
     "a handler that ends with trailers": {
       source: `export function watch(call: ServerWritableStream<WatchOrdersRequest, Order>) {
         const trailers = new Metadata();
