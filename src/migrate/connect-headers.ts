@@ -6,10 +6,17 @@ import { contains } from "./tree.ts";
 /** Members of Connect's types with metadata. */
 const FIELDS = ["requestHeader", "responseHeader", "responseTrailer", "header", "trailer", "metadata"];
 
+function isRetyped(node: ts.Node, migration: Migration): boolean {
+  const declaration = migration.declared(node);
+  return declaration !== undefined && migration.retyped.has(declaration);
+}
+
 /** Reports whether the value of an expression becomes `Metadata`. */
 export function isMetadata(node: ts.Expression, migration: Migration): boolean {
   if (ts.isPropertyAccessExpression(node))
-    return FIELDS.includes(node.name.text) && migration.nameOf(node.name) !== undefined;
+    return (
+      FIELDS.includes(node.name.text) && (migration.nameOf(node.name) !== undefined || isRetyped(node.name, migration))
+    );
   if (!ts.isIdentifier(node)) return false;
   const declaration = migration.declared(node);
   if (declaration === undefined) return false;
@@ -56,7 +63,7 @@ const created: Rule = (node, migration) => {
         migration.file,
         (one) => ts.isIdentifier(one) && isGiven(one, migration) && migration.declared(one) === parent,
       )
-    : isGiven(node, migration);
+    : isGiven(node, migration) || (ts.isPropertyAssignment(parent) && isRetyped(parent.name, migration));
   const name = isPassed ? migration.imports.use("triple-es", "Metadata", node.expression) : "Headers";
   return `new ${name}(${given.join(", ")})`;
 };
@@ -96,11 +103,14 @@ function isField(node: ts.Expression, migration: Migration): boolean {
   return value !== undefined && isField(value, migration);
 }
 
-/** The type of a parameter that metadata is passed to. */
+/** The type of a parameter that metadata is passed to, or of a member with metadata. */
 const parameter: Rule = (node, migration) => {
-  if (!ts.isTypeReferenceNode(node) || node.getText() !== "Headers" || !ts.isParameter(node.parent)) return undefined;
-  const isRetyped = [node.parent, ...implementedBy(node.parent, migration)].some((one) => migration.retyped.has(one));
-  return isRetyped ? migration.imports.use("triple-es", "Metadata", node) : undefined;
+  if (!ts.isTypeReferenceNode(node) || node.getText() !== "Headers") return undefined;
+  const { parent } = node;
+  const all = ts.isParameter(parent) ? [parent, ...implementedBy(parent, migration)] : [parent];
+  return all.some((one) => migration.retyped.has(one))
+    ? migration.imports.use("triple-es", "Metadata", node)
+    : undefined;
 };
 
 /** The parameters of the method signatures that a method of an object literal implements. */
@@ -116,7 +126,34 @@ function implementedBy(parameter: ts.ParameterDeclaration, { checker }: Migratio
   });
 }
 
-/** Finds the parameters of the type `Headers` that metadata is passed to, in any file. */
+/** `header` in a type such as `{ header: Headers }`, which requests are passed as. */
+const member: Rule = (node, migration) => {
+  if (!ts.isIdentifier(node) || !FIELDS.includes(node.text)) return undefined;
+  const { parent } = node;
+  if (!ts.isPropertySignature(parent) && !ts.isPropertyAccessExpression(parent) && !ts.isPropertyAssignment(parent))
+    return undefined;
+  return parent.name === node && isRetyped(node, migration) ? `${node.text}s` : undefined;
+};
+
+/** Finds the members for metadata of the types that an argument, a request, is passed as. */
+function retypedMembers(call: ts.CallExpression, index: number, migration: Migration): void {
+  const { checker, retyped } = migration;
+  const node = call.arguments[index] as ts.Expression;
+  const given = checker.getTypeAtLocation(node);
+  const { initializer } = (migration.declared(call.expression) ?? {}) as { initializer?: ts.Node };
+  // A function that may be called in place of that of an option.
+  const other = initializer && checker.getTypeAtLocation(initializer).getCallSignatures()[0]?.parameters[index];
+  const types = [checker.getContextualType(node), other && checker.getTypeOfSymbol(other)];
+  for (const name of ["header", "trailer"]) {
+    const [own] = given.getProperty(name)?.declarations ?? [];
+    if (!own || !migration.isDeclaredOld(own)) continue;
+    for (const one of types.flatMap((type) => type?.getProperty(name)?.declarations ?? []))
+      if (ts.isPropertySignature(one) && one.type?.getText() === "Headers" && !one.getSourceFile().isDeclarationFile)
+        retyped.add(one);
+  }
+}
+
+/** Finds the parameters and members of the type `Headers` that metadata is passed to, in any file. */
 export function retypedParameters(migration: Migration): void {
   const visit = (node: ts.Node): void => {
     if ((ts.isPropertyAssignment(node) || ts.isMethodDeclaration(node)) && isCallback(node)) {
@@ -127,6 +164,7 @@ export function retypedParameters(migration: Migration): void {
     if (ts.isCallExpression(node)) {
       const declaration = migration.checker.getResolvedSignature(node)?.declaration;
       node.arguments.forEach((one, i) => {
+        retypedMembers(node, i, migration);
         const given = declaration?.parameters[i];
         if (given && ts.isParameter(given) && given.type?.getText() === "Headers" && isMetadata(one, migration))
           migration.retyped.add(given);
@@ -143,4 +181,4 @@ const iterable: Rule = (node, migration) => {
   return `(async function* () {\n${migration.indentOf(node)}  yield* ${node.arguments.map((one) => migration.print(one)).join(", ")};\n${migration.indentOf(node)}})()`;
 };
 
-export const headerRules: readonly Rule[] = [method, created, nullable, absent, parameter, iterable];
+export const headerRules: readonly Rule[] = [method, created, nullable, absent, parameter, member, iterable];

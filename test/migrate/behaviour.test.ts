@@ -1518,6 +1518,19 @@ const log: Log = { header(header: Headers) { console.log(header); } };
 export const logger: Interceptor = (next) => (req) => (log.header?.(req.header), next(req));`,
       has: ["interface Log { header?(header: Metadata): void }", "{ header(header: Metadata) { console.log(header); } }"],
     },
+    "types of the project that requests are passed as": {
+      source: `import type { Interceptor } from "@connectrpc/connect";
+interface Options { tokenOf?: (req: { header: Headers }) => string | null }
+const bearer = (req: { header: Headers }): string | null => req.header.get("authorization");
+export const auth = ({ tokenOf = bearer }: Options): Interceptor => (next) => (req) => (tokenOf(req), next(req));
+export const token = [bearer({ header: new Headers() }), auth({ tokenOf: (req) => req.header.get("a") })];`,
+      has: [
+        "tokenOf?: (req: { headers: Metadata }) => string | null }",
+        '(req: { headers: Metadata }): string | null => req.headers.get("authorization") ?? null;',
+        "bearer({ headers: new Metadata() })",
+        '(req) => req.headers.get("a") ?? null',
+      ],
+    },
     "callbacks for metadata that are methods": {
       source: `export const say = () => createClient(ElizaService, transport).say({}, {
   onTrailer(trailers) { trailers.forEach((value, key) => console.log(key, value)); },
