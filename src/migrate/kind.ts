@@ -122,7 +122,7 @@ export function createKind(tables: Tables): Kind {
   /** Returns the other name of a member. Lists one that has none. */
   function renamed(node: ts.Node, name: string, own: string, migration: Migration): string | undefined {
     const found = member(name, own);
-    const isNone = found === undefined || /^[!-]/.test(found);
+    const isNone = found === undefined || found.startsWith("!") || found.startsWith("-");
     if (isNone) migration.leave(node, `${name} ${found?.slice(1) || "has no counterpart"}`);
     return isNone || found === own ? undefined : found;
   }
