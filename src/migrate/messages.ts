@@ -36,8 +36,21 @@ const tsProtoFunction: Rule = (node, migration) => {
   if (name.text === "finish" && ts.isCallExpression(expression)) return tsProtoFunction(expression, migration);
   const of = generatedOf(expression, migration);
   const own = FUNCTIONS.get(name.text);
+  const [first] = node.arguments;
+  if (of?.by === "ts-proto" && own === "fromJson" && first && isPartial(first, migration)) {
+    const create = migration.imports.use(PROTOBUF, "create", node);
+    const type = migration.typed(` as ${useGenerated(of.name, "pb", of, node, migration)}`);
+    return `${create}(${schemaOf(of, node, migration)}, ${migration.print(first)}${type})`;
+  }
   return of?.by === "ts-proto" && own ? schemaCall(own, of, node.arguments, node, migration) : undefined;
 };
+
+/** Reports whether an expression is a message of which fields may be absent, `Partial<Order>`, and not JSON. */
+function isPartial(node: ts.Node, migration: Migration): boolean {
+  const { aliasSymbol, aliasTypeArguments } = migration.checker.getTypeAtLocation(node);
+  const [of] = aliasTypeArguments ?? [];
+  return aliasSymbol?.name === "Partial" && of !== undefined && generatedType(of, migration)?.by === "ts-proto";
+}
 
 /** `orderStatusToJSON(status)` and `orderStatusFromJSON(json)`. */
 const tsProtoEnum: Rule = (node, migration) => {

@@ -6,14 +6,16 @@ import { localName } from "./proto-files.ts";
 import { isNothing } from "./tree.ts";
 import { argumentType, expectedType } from "./ts-proto-types.ts";
 
-const PROTOBUF = "@bufbuild/protobuf";
-const WKT = "@bufbuild/protobuf/wkt";
 const INTEGERS = ["int64", "uint64", "sint64", "fixed64", "sfixed64"];
 
-/** Code that converts a value which is read, and one which is given, unless that needs none. */
+/** Returns the text of a value, converted. */
+type Convert = (text: string) => string;
+
+/** The conversions of a value which is read and one which is given. */
 interface Conversion {
-  readonly read: (value: string) => string;
-  readonly write?: (value: string) => string;
+  readonly read: Convert;
+  /** Absent: none is needed. */
+  readonly write?: Convert;
 }
 
 /** The field that a property of a literal or of an access names. */
@@ -32,29 +34,41 @@ export function conversionOf(name: ts.Node, migration: Migration): Conversion | 
   const field = fieldOf(name, migration);
   if (!field || !ts.isInterfaceDeclaration(field.parent)) return undefined;
   const type = migration.checker.getTypeAtLocation(field).getNonNullableType();
-  const use = (one: string, module = WKT): string => migration.imports.use(module, one, name.parent);
+  const use = (one: string, module = "@bufbuild/protobuf"): string => migration.imports.use(module, one, name.parent);
+  const wkt = (one: string): string => use(one, "@bufbuild/protobuf/wkt");
   if (type.symbol?.name === "Date")
     return {
-      read: (value) => `${use("timestampDate")}(${value})`,
-      write: (value) => `${use("timestampFromDate")}(${value})`,
+      read: (text) => `${wkt("timestampDate")}(${text})`,
+      write: (text) => `${wkt("timestampFromDate")}(${text})`,
     };
-  if (type.symbol?.name === "Buffer") return { read: (value) => `Buffer.from(${value})` };
+  if (type.symbol?.name === "Buffer") return { read: (text) => `Buffer.from(${text})` };
   const { text } = field.getSourceFile();
   const start = text.indexOf(`encode(message: ${field.parent.name.text},`);
-  const encode = start < 0 ? "" : text.slice(start, text.indexOf("decode(", start));
+  const encode = text.slice(start, text.indexOf("decode(", start));
+  if (start < 0) return undefined;
   const own = `(message.${field.name.getText()})`;
   if (encode.includes(`FieldMask.wrap${own}`))
     return {
-      read: (value) => `${value}.paths`,
-      write: (value) => `${use("create", PROTOBUF)}(${use("FieldMaskSchema")}, { paths: ${value} })`,
+      read: (text) => `${text}.paths`,
+      write: (text) => `${use("create")}(${wkt("FieldMaskSchema")}, { paths: ${text} })`,
     };
+  const value = ["Value", "ListValue"].find((one) => encode.includes(`(${one}.wrap${own}`));
+  if (value) {
+    const read: Convert = (text) => `${use("toJson")}(${wkt(`${value}Schema`)}, ${text})`;
+    return {
+      // The type of a value, any, does not tell that it may be absent.
+      read: value === "Value" ? (text) => `(${text} && ${read(text)})` : read,
+      write: (text) =>
+        `${use("fromJson")}(${wkt(`${value}Schema`)}, ${text}${migration.typed(` as ${use("JsonValue")}`)})`,
+    };
+  }
+  if (!(type.flags & (ts.TypeFlags.NumberLike | ts.TypeFlags.StringLike))) return undefined;
   const isLong = INTEGERS.some((one) => encode.includes(`.${one}${own}`));
-  if (!isLong || !(type.flags & (ts.TypeFlags.NumberLike | ts.TypeFlags.StringLike))) return undefined;
-  const plain = type.flags & ts.TypeFlags.StringLike ? "String" : "Number";
-  return { read: (value) => `${plain}(${value})`, write: (value) => `BigInt(${value})` };
+  const number = type.flags & ts.TypeFlags.StringLike ? "String" : "Number";
+  return isLong ? { read: (text) => `${number}(${text})`, write: (text) => `BigInt(${text})` } : undefined;
 }
 
-function convert(by: (value: string) => string, text: string, node: ts.Expression, { checker }: Migration): string {
+function convert(by: Convert, text: string, node: ts.Expression, { checker }: Migration): string {
   const type = checker.getTypeAtLocation(node);
   if (type.flags & ts.TypeFlags.Undefined) return text;
   return type.getNonNullableType() === type ? by(text) : `(${text} === undefined ? undefined : ${by(text)})`;
@@ -82,7 +96,7 @@ function boundOf(node: ts.Node, migration: Migration): ts.Node | undefined {
 }
 
 /** The text of a value that such a field is given: one that another field has is not converted. */
-function givenOf(by: (value: string) => string, value: ts.Expression, migration: Migration): string {
+function givenOf(by: Convert, value: ts.Expression, migration: Migration): string {
   const name = ts.isPropertyAccessExpression(value) ? value.name : boundOf(value, migration);
   const isField = name && conversionOf(name, migration);
   return isField ? migration.children(value) : convert(by, migration.print(value), value, migration);

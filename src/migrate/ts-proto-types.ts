@@ -13,7 +13,9 @@ export function argumentType(node: ts.Node, migration: Migration): ts.Type | und
   const { checker } = migration;
   if (ts.isCallExpression(parent) && ts.isPropertyAccessExpression(parent.expression)) {
     const of = generatedOf(parent.expression.expression, migration);
-    return of?.by === "ts-proto" && ts.isInterfaceDeclaration(of.declaration)
+    // The argument of `fromJSON` is JSON, whose fields stay.
+    const isJson = parent.expression.name.text === "fromJSON";
+    return !isJson && of?.by === "ts-proto" && ts.isInterfaceDeclaration(of.declaration)
       ? checker.getTypeAtLocation(of.declaration)
       : undefined;
   }

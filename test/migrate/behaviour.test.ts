@@ -954,6 +954,20 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "[ItemSchema, shop]",
       ],
     },
+    "fields of the types Value and ListValue, and a message that is made of some fields": {
+      source: `import { Setting } from "../gen/file/v1/file";
+        export const read = (setting: Setting) => [setting.value, setting.all];
+        export const set = (setting: Setting, value: unknown) => { setting.value = value; };
+        export const made = (): Setting => ({ value: "a", all: [1] });
+        export const some = (part: Partial<Setting>) => [Setting.fromJSON(part), Setting.fromJSON({ value: 1 })];`,
+      has: [
+        "[(setting.value && toJson(ValueSchema, setting.value)), (setting.all === undefined ? undefined : toJson(ListValueSchema, setting.all))];",
+        "setting.value = (value === undefined ? undefined : fromJson(ValueSchema, value as JsonValue));",
+        'create(SettingSchema, { value: fromJson(ValueSchema, "a" as JsonValue), all: fromJson(ListValueSchema, [1] as JsonValue) })',
+        "[create(SettingSchema, part as Setting), fromJson(SettingSchema, { value: 1 })]",
+      ],
+      left: ["no .proto file has Setting: a field of it that is in a oneof becomes { case, value }"],
+    },
     "fields whose values have another type": {
       source: `import { File } from "../gen/file/v1/file";
         export const age = (file: File) => file.changedAt && Date.now() - file.changedAt.getTime() + file.size;

@@ -45,5 +45,18 @@ export const Block = {
     return writer.int64(message.block_size);
   },
 };
+export interface Setting {
+  value?: any | undefined;
+  all?: any[] | undefined;
+}
+declare const Value: { encode(value: unknown): unknown; wrap(value: any): unknown };
+declare const ListValue: { encode(value: unknown): unknown; wrap(value: any[] | undefined): unknown };
+export const Setting = {
+  encode(message: Setting, writer: { join(...all: unknown[]): unknown }): unknown {
+    return writer.join([Value.encode(Value.wrap(message.value)), ListValue.encode(ListValue.wrap(message.all))]);
+  },
+  decode: (): unknown => undefined,
+  fromJSON: (object: any): Setting => object,
+};
 export type StoreDefinition = typeof StoreDefinition;
 export const StoreDefinition = { name: "Store", fullName: "file.v1.Store", methods: {} } as const;
