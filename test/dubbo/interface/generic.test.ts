@@ -7,6 +7,7 @@ import {
   type Interceptor,
   type Method,
   type Router,
+  type RouterOptions,
   RpcError,
 } from "triple-es";
 import { hessian2 } from "triple-es-dubbo/hessian2";
@@ -285,6 +286,13 @@ it("authorize, interceptors and limits see the called method", async () => {
     "authorize /fixture.classes.Classes/person",
     "/fixture.classes.Classes/person",
   ]);
+});
+
+it("load shedding sees the called method", async () => {
+  const seen: string[] = [];
+  const shedLoad: RouterOptions["shedLoad"] = ({ method }) => seen.push(method.path) === 0;
+  await client(serve({ shedLoad })).call("fixture.classes.Classes", "person", [7]);
+  expect(seen).toEqual(["/fixture.classes.Classes/person"]);
 });
 
 it("version and group select the service", async () => {

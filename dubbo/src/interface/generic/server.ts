@@ -89,7 +89,7 @@ class GenericServer implements CallingResource {
     const [name, types, given] = (request as { readonly message: object }).message as Invocation;
     const handler = this.#find(service, name?.trim() ?? "", types, selector);
     const { method } = handler;
-    await handler.authorize?.({ method, headers, selector, context });
+    await (handler.shedding ?? handler).authorize?.({ method, headers, selector, context });
     const conversion = conversionOf(handler, headers.get(GENERIC) || "true", this.#router.options.codecs);
     // Every error in the arguments is the caller's.
     const message = orInvalid(`the arguments of ${method.path} are invalid`, () =>
