@@ -36,7 +36,7 @@ function shedding(...options: Parameters<typeof createLoadShedding>): Authorize 
   return (call) => {
     if (!methods.has(call.method)) methods.set(call.method, create(call.method));
     const method = methods.get(call.method);
-    return method?.isResting() ? undefined : method?.authorize(call);
+    return method?.passes() ? undefined : method?.authorize(call);
   };
 }
 
@@ -119,6 +119,8 @@ interface Load {
   /** Calls a second, and the seconds for which they are sent. */
   readonly rate: number;
   readonly seconds: number;
+  /** The number of calls after which all others are sent at once. */
+  readonly burstAfter?: number;
   readonly method?: Method;
   readonly timeoutMs?: number | undefined;
   /** True if the bodies of the calls arrive after their heads. */
@@ -154,7 +156,7 @@ async function send(authorize: Authorize, { handle, rate, seconds, method = gree
   };
   const start = loop.now;
   for (let i = 0; i < rate * seconds; i++) {
-    const due = start + (i * 1_000) / rate;
+    const due = start + (Math.min(i, load.burstAfter ?? i) * 1_000) / rate;
     at(due, () => void call(due));
   }
   await run();
@@ -283,6 +285,14 @@ it("a burst after an idle time may wait as long as any other", async () => {
   loop.now += 1_000;
   const { good } = await send(authorize, { handle: computing(1), rate: 1e6, seconds: 0.00004 });
   expect(good).toBe(40);
+});
+
+it("a burst after calls that are quick does not begin as a whole", async () => {
+  let calls = 0;
+  const handle: Handle = (done) => computing(calls++ < 102 ? 0.02 : 1)(done);
+  const { good, late } = await send(shedding(), { handle, rate: 300, seconds: 4, burstAfter: 102 });
+  expect(good).toBeGreaterThan(102 + 50);
+  expect(late).toBe(0);
 });
 
 it("most calls of a server that is not overloaded defer nothing, also after a long turn", async () => {

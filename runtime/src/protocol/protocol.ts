@@ -37,8 +37,8 @@ export interface Handler {
   readonly call: Call;
   /** Rejects if a call may not begin; asked before its messages are read. `undefined`: every call may. */
   readonly authorize: ((call: Omit<CallRequest, "stream">) => Promise<void> | undefined) | undefined;
-  /** Asked instead of `authorize`, which it includes, unless it is at rest. `undefined`: the server sheds no load. */
-  readonly shedding?: (Pick<Handler, "authorize"> & { readonly isResting: () => boolean }) | undefined;
+  /** Asked instead of `authorize`, which it includes, unless it lets a call pass. `undefined`: the server sheds no load. */
+  readonly shedding?: (Pick<Handler, "authorize"> & { readonly passes: () => boolean }) | undefined;
   /** Kinds of request body that the method accepts in addition to the formats of the codecs. */
   readonly bodies: readonly string[];
   /** True if requests from other origins are refused when their body needs no CORS preflight. */

@@ -7,7 +7,7 @@
  *   deadlines (Little's law).
  *
  * Calls are counted, and one of many is measured, which is enough to see both: its time, and that of the turn in which it begins.
- * After a turn that was not long, a server rests for the time of a long one: calls of methods that have answered all of theirs
+ * After a turn that was not long, a server rests for the time of a long one: some calls of methods that have answered all of theirs
  * begin unseen, because that costs nothing.
  */
 import { RETRY_PUSHBACK } from "../call/attempt.ts";
@@ -51,27 +51,22 @@ interface MethodLoad {
   readonly onAnswered: () => void;
 }
 
-type MayRefuse = (call: Parameters<Authorize>[0]) => boolean;
-
-/** The load shedding of a method. */
-interface MethodShedding {
-  /** Decides whether and when a call begins. */
-  readonly authorize: Authorize;
-  /** Reports whether calls may begin without being asked for. */
-  readonly isResting: () => boolean;
-}
-
 /**
  * Creates the load shedding of a server. Streams, health, reflection and channelz have none: their calls always begin, and so do
  * those for which `mayRefuse` returns false.
  */
-export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method: Method) => MethodShedding | undefined {
+export function createLoadShedding(
+  mayRefuse: true | ((call: Parameters<Authorize>[0]) => boolean) = true,
+): (method: Method) => { readonly authorize: Authorize; readonly passes: () => boolean } | undefined {
   let waiting: { since: number; timeoutMs: number; settle: (isLate: boolean) => void }[] = [];
   let callsPerTurn = FIRST_CALLS;
   /** The number of calls that may begin in this turn; if it is not watched, before a call is measured. */
   let left = 0;
   let turnStart: number | undefined;
   let isResting = false;
+  /** The number of calls that may begin unseen in a rest, doubled each time that they have: a burst begins in one turn. */
+  let granted = FIRST_CALLS;
+  let unseen = 0;
   // One error for all calls: the stack of each would cost more than the rest of its refusal.
   const overloaded = new RpcError(Code.Unavailable, "the server is overloaded (its option shedLoad refuses calls)", {
     trailers: { [RETRY_PUSHBACK]: "100" },
@@ -79,6 +74,8 @@ export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method:
 
   function endRest(): void {
     isResting = false;
+    if (unseen > granted / 2) granted = Math.max(granted / 2, FIRST_CALLS);
+    unseen = 0;
     // The next call is measured.
     left = 0;
   }
@@ -89,9 +86,11 @@ export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method:
     const took = time - (turnStart ?? time);
     turnStart = undefined;
     const isCalm = left > 0 && callsPerTurn >= FIRST_CALLS && took <= LONG_TURN_MS && waiting.length === 0;
-    if (isCalm && !isResting) {
+    if (isCalm && unseen <= 0) {
+      unseen = granted;
+      if (isResting) granted *= 2;
+      else startBackgroundTimer(LONG_TURN_MS, endRest);
       isResting = true;
-      startBackgroundTimer(LONG_TURN_MS, endRest);
     }
     const fitting = Math.floor(((callsPerTurn - left) * LONG_TURN_MS) / took);
     if (took > LONG_TURN_MS) callsPerTurn = Math.max(1, fitting);
@@ -164,7 +163,7 @@ export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method:
       // A slow upload is no load, and must not take the place of calls that are.
       context.onArrived = () => admit(context);
     };
-    return { authorize, isResting: () => isResting && load.running === 0 };
+    return { authorize, passes: () => load.running === 0 && unseen-- > 0 };
   };
 }
 

@@ -34,7 +34,7 @@ export interface RequestFormat {
 /** Asks the hooks of a handler, if it has some, whether the call may begin. Throws or rejects with the error of a call that may not. */
 export function authorizeCall({ handler, request, selector, context }: ServerCall): Promise<void> | undefined {
   const { method, shedding } = handler;
-  const { authorize } = shedding === undefined || shedding.isResting() ? handler : shedding;
+  const { authorize } = shedding === undefined || shedding.passes() ? handler : shedding;
   return authorize?.({ method, headers: request.headers, selector, context });
 }
 
