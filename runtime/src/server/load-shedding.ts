@@ -7,7 +7,7 @@
  *   deadlines (Little's law).
  *
  * Calls are counted, and one of many is measured, which is enough to see both: its time, and that of the turn in which it begins.
- * After a turn that was not long, a server rests for the time of a long one: some calls of methods that have answered all of theirs
+ * After a turn that was not long, a server rests for the time of a long one: calls of methods that have answered all of theirs
  * begin unseen, because that costs nothing.
  */
 import { RETRY_PUSHBACK } from "../call/attempt.ts";
@@ -15,7 +15,7 @@ import type { Authorize, Method } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { type AnsweredContext, isAnswered } from "../call/outcome.ts";
-import { defer, now, startBackgroundTimer } from "../call/platform.ts";
+import { defer, now } from "../call/platform.ts";
 
 /** The time in milliseconds for which the calls of one turn of the event loop may run. */
 const LONG_TURN_MS = 16;
@@ -63,21 +63,18 @@ export function createLoadShedding(
   /** The number of calls that may begin in this turn; if it is not watched, before a call is measured. */
   let left = 0;
   let turnStart: number | undefined;
-  let isResting = false;
-  /** The number of calls that may begin unseen in a rest, doubled each time that they have: a burst begins in one turn. */
-  let granted = FIRST_CALLS;
+  /** The end of the last rest, and the number of calls that begin unseen before the clock is read again, which ends it in a turn too. */
+  let restEnd = 0;
   let unseen = 0;
   // One error for all calls: the stack of each would cost more than the rest of its refusal.
   const overloaded = new RpcError(Code.Unavailable, "the server is overloaded (its option shedLoad refuses calls)", {
     trailers: { [RETRY_PUSHBACK]: "100" },
   });
 
-  function endRest(): void {
-    isResting = false;
-    if (unseen > granted / 2) granted = Math.max(granted / 2, FIRST_CALLS);
-    unseen = 0;
-    // The next call is measured.
-    left = 0;
+  function isResting(): boolean {
+    if (unseen === 0 && now() >= restEnd) return false;
+    unseen = (unseen || FIRST_CALLS) - 1;
+    return true;
   }
 
   /** Ends a turn that a call has begun, after the input that is ready. */
@@ -86,12 +83,7 @@ export function createLoadShedding(
     const took = time - (turnStart ?? time);
     turnStart = undefined;
     const isCalm = left > 0 && callsPerTurn >= FIRST_CALLS && took <= LONG_TURN_MS && waiting.length === 0;
-    if (isCalm && unseen <= 0) {
-      unseen = granted;
-      if (isResting) granted *= 2;
-      else startBackgroundTimer(LONG_TURN_MS, endRest);
-      isResting = true;
-    }
+    if (isCalm) restEnd = time + LONG_TURN_MS;
     const fitting = Math.floor(((callsPerTurn - left) * LONG_TURN_MS) / took);
     if (took > LONG_TURN_MS) callsPerTurn = Math.max(1, fitting);
     else if (callsPerTurn < fitting / 2 && (left === 0 || callsPerTurn < FIRST_CALLS)) callsPerTurn *= 2;
@@ -163,7 +155,8 @@ export function createLoadShedding(
       // A slow upload is no load, and must not take the place of calls that are.
       context.onArrived = () => admit(context);
     };
-    return { authorize, passes: () => load.running === 0 && unseen-- > 0 };
+    const isFree = (): boolean => load.running === 0 && load.limit === Number.POSITIVE_INFINITY;
+    return { authorize, passes: () => isFree() && isResting() };
   };
 }
 
