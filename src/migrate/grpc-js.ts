@@ -18,7 +18,7 @@ import type { Kind, Migration, Rule } from "./migration.ts";
 
 const MAIN = "triple-es";
 
-/** What interceptors of grpc-js consist of, on both sides. */
+/** The parts of interceptors of grpc-js, on both sides. */
 const INTERCEPTORS = [
   ..."Interceptor InterceptorOptions InterceptingCall NextCall RequesterBuilder ListenerBuilder StatusBuilder".split(
     " ",

@@ -133,7 +133,7 @@ function keyOf(packageName: string, name: string): string {
   return `${packageName} ${plainName(name)}`;
 }
 
-/** What is declared with a name. The first of several files that declare it counts. */
+/** The declaration with a name. The first of several files that have one counts. */
 function first<T>(all: Map<string, T>, key: string, declared: T): T {
   if (!all.has(key)) all.set(key, declared);
   return declared;

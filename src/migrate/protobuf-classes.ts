@@ -46,7 +46,7 @@ function fields(of: Generated, node: ts.Node, migration: Migration): string {
   return `Object.assign(this, ${schemaCall("create", of, [], node, migration)})`;
 }
 
-/** What only a class with a base has: its clause, `super`, `super()` and `override`. */
+/** The parts that only a class with a base has: its clause, `super`, `super()` and `override`. */
 export const messageClassPart: Rule = (node, migration) => {
   if (ts.isHeritageClause(node)) return node === clauseOf(node.parent) && messageOf(node, migration) ? "" : undefined;
   const isCall = ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.SuperKeyword;
