@@ -22,6 +22,8 @@ beforeEach(() => {
   vi.spyOn(platform, "defer").mockImplementation((callback) => void loop.deferred.push(callback));
 });
 afterEach(() => {
+  // The turns of decoded messages are those of the module that other tests use too.
+  while (loop.deferred.length > 0) for (const callback of loop.deferred.splice(0)) callback();
   vi.restoreAllMocks();
 });
 
