@@ -25,16 +25,16 @@ const TEXT_DENSITY = 0.5;
 
 /** A power of two. */
 const KNOWN_NAMES = 16_384;
-/** Hashes of the names in objects, each in one of two places. It is filled anew for each text. */
+/** Hashes of the names in objects, two in each pair of places, the newer one first. It is filled anew for each text. */
 const known = new Int32Array(KNOWN_NAMES);
 /** Callers cannot choose names whose hashes are equal. */
 const SEED = Math.floor(random() * 2 ** 32) | 0;
 
 /** Reports whether the hash is new, and remembers it. */
 function isNew(hash: number): boolean {
-  const place = hash & (KNOWN_NAMES - 1);
-  if (known[place] === hash || known[place ^ 1] === hash) return false;
-  known[place ^ 1] = known[place] as number;
+  const place = hash & (KNOWN_NAMES - 2);
+  if (known[place] === hash || known[place + 1] === hash) return false;
+  known[place + 1] = known[place] as number;
   known[place] = hash;
   return true;
 }
