@@ -71,6 +71,7 @@ export function createLoadShedding(
     trailers: { [RETRY_PUSHBACK]: "100" },
   });
 
+  /** Reports whether the server rests, and counts a call that begins unseen then. */
   function isResting(): boolean {
     if (unseen === 0 && now() >= restEnd) return false;
     unseen = (unseen || FIRST_CALLS) - 1;
